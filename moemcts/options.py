@@ -37,6 +37,22 @@ def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, A
     return found
 
 
+def misfit(make: Callable[..., Any], num_given: int) -> str:
+    """Returns, in words, how many arguments a maker is given by position and how many it takes; nothing where it takes
+    these, or needs further ones by name alone.
+    """
+    given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = inspect.signature(make).parameters.values()
+    taken = [one for one in parameters if one.kind in given]
+    least = sum(one.default is one.empty for one in taken)
+    takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    if least <= num_given and (takes_any or num_given <= len(taken)):
+        return ""
+    count = f"needs {least}" if least > num_given else f"takes {len(taken)}"
+    name = getattr(make, "__name__", repr(make))
+    return f"expected a maker that takes {num_given} by position, then options by name, {name} {count}"
+
+
 def defaults_of(make: Callable[..., Any]) -> dict[str, Any]:
     """Returns the values that a maker's keywords have where nothing is said, by name, of those that have one."""
     parameters = inspect.signature(make).parameters.values()
@@ -117,7 +133,9 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
             return adapter.validate_python(candidate)
         except ValidationError as error:
             faults.append(error)
-    fault = faults[0].errors()[0]
+    # What is wrong with one item says more than that it is no list.
+    is_item = get_origin(kind) in (Sequence, list, tuple) and not isinstance(value, list)
+    fault = faults[is_item].errors()[0]
     # Which words a choice takes the type says already.
     reason = "" if fault["type"] == "literal_error" else f": {fault['msg']}"
     raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {_shortened(value)}{reason}")

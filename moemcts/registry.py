@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
 from moemcts.hookspecs import Registration
-from moemcts.options import checked_options, told
+from moemcts.options import checked_options, misfit, told
 from moemcts.references import parse_reference
 
 FAMILY = ":"
@@ -69,7 +69,7 @@ class Registry(dict[str, Registration]):
         """Returns what an entry makes of a user's reference and the arguments of its kind.
 
         Raises UsageError for a name or an option that there is not and for what the maker refuses by ValueError,
-        MoemctsError, with the place, where it fails.
+        MoemctsError where it takes other arguments than those of its kind and, with the place, where it fails.
         """
         name, options = parse_reference(reference)
         entry = self.entry(name)
@@ -77,6 +77,8 @@ class Registry(dict[str, Registration]):
         if entry.name.endswith(FAMILY) and not member:
             raise UsageError(f"expected a name behind {entry.name!r}, got {reference!r}; {entry.summary}")
         given = (*member, *arguments)
+        if problem := misfit(entry.make, len(given)):
+            raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {problem}; see moemcts.hookspecs")
         options = checked_options(f"{self.kind} {name!r}", entry.make, options, num_given=len(given))
         try:
             made = entry.make(*given, **options)

@@ -116,7 +116,7 @@ def test_what_has_a_default_is_an_option_unless_it_is_given_by_position() -> Non
     assert plugins.gate("two?cuts=4", game).parameters == {"cuts": [4]}
     with pytest.raises(UsageError, match=r"no option of gate 'two' named 'game'; .* \(cuts, names\)"):
         plugins.gate("two?game=4", game)
-    with pytest.raises(UsageError, match=r"gate 'two': expected cuts as .*, got 'x'"):
+    with pytest.raises(UsageError, match=r"gate 'two': expected cuts as .*, got 'x': Input should be a valid integer"):
         plugins.gate("two?cuts=x", game)
     with pytest.raises(UsageError, match=r"expected option=value in 'two\?3', got '3'"):
         plugins.gate("two?3", game)
@@ -225,10 +225,7 @@ def test_a_mistake_in_a_maker_is_no_misuse_and_says_its_place() -> None:
     def hands_on(game: Game, **options: Any) -> PlyGate:
         return PlyGate([3], **options)
 
-    def wants(game: Game, more: int) -> PlyGate:
-        raise NotImplementedError
-
-    makers = {"counts": counts, "refuses": refuses, "hands-on": hands_on, "wants": wants}
+    makers = {"counts": counts, "refuses": refuses, "hands-on": hands_on}
     plugins, game = found(module(gates=[Registration(*both, "cuts") for both in makers.items()])), NativeTicTacToe()
     with pytest.raises(
         MoemctsError, match=r"gate 'counts' .* TypeError: .* in counts \(test_registrations.py:\d+\)"
@@ -238,7 +235,31 @@ def test_a_mistake_in_a_maker_is_no_misuse_and_says_its_place() -> None:
     for reference, line in [
         ("refuses", "gate 'refuses': expected an even number of phases"),
         ("hands-on?cut=4", "got an unexpected keyword argument 'cut'"),
-        ("wants", "missing 1 required positional argument: 'more'"),
     ]:
         with pytest.raises(UsageError, match=line):
             plugins.gate(reference, game)
+
+
+def test_a_maker_of_other_arguments_is_no_misuse_and_says_which_it_gets() -> None:
+    def without(*, cuts: Sequence[int] = (3,)) -> PlyGate:
+        raise NotImplementedError
+
+    def two(game: Game, more: int) -> PlyGate:
+        raise NotImplementedError
+
+    def named(game: Game, *, cuts: Sequence[int]) -> PlyGate:
+        raise NotImplementedError
+
+    def any_of_them(*arguments: Game) -> PlyGate:
+        return PlyGate([len(arguments)])
+
+    makers: dict[str, Any] = {"without": without, "two": two, "named": named, "any": any_of_them}
+    plugins = found(module(gates=[Registration(*both, "cuts") for both in makers.items()]))
+    game = NativeTicTacToe()
+    for name, line in [("without", "without takes 0"), ("two", "two needs 2")]:
+        with pytest.raises(MoemctsError, match=f"'{name}' cannot be made: expected a maker that .* {line}") as told:
+            plugins.gate(name, game)
+        assert told.value.exit_code == 1
+    with pytest.raises(UsageError, match="missing 1 required keyword-only argument: 'cuts'"):
+        plugins.gate("named", game)
+    assert plugins.gate("any", game).parameters == {"cuts": [1]}
