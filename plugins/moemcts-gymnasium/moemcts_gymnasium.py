@@ -176,8 +176,9 @@ class _EnvironmentGame(Game[_M]):
             raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
         if not seen.is_np_flattenable:
             raise UsageError(f"gymnasium:{name} cannot be searched here: expected observations of one size, got {seen}")
-        if not reward > 0 or not 0 < discount <= 1 or steps < 0:
-            raise UsageError(f"gymnasium:{name}: expected reward > 0, discount in (0, 1], steps >= 0")
+        if not 0 < reward < math.inf or not 0 < discount <= 1 or steps < 0:
+            got = f"got reward={reward:g}, discount={discount:g}, steps={steps}"
+            raise UsageError(f"gymnasium:{name}: expected reward > 0 and finite, discount in (0, 1], steps >= 0, {got}")
         self.num_steps = steps or gymnasium.spec(name).max_episode_steps or DEFAULT_STEPS
         self.first_action = int(space.start)
         horizon = self.num_steps if discount == 1 else min(self.num_steps, 1 / (1 - discount))
@@ -205,8 +206,10 @@ class _EnvironmentGame(Game[_M]):
         return functools.partial(type(self), self._name, **self._options), ()
 
     def in_units(self, reward: float) -> float:
-        """Returns a reward in units of value; raises UsageError for one that is larger than expected."""
-        if not abs(reward) <= self._most:
+        """Returns a reward in units of value; raises UsageError for one that is larger than expected, or no number."""
+        if math.isnan(reward):
+            raise self._refusal("a step paid nan, which is no number")
+        if abs(reward) > self._most:
             raise UsageError(
                 f"gymnasium:{self._name}: expected rewards up to {self._most:g}, got {reward:g}; "
                 "name the largest with ?reward="
@@ -263,7 +266,10 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
         return f"{state.seed}: {' '.join(map(str, state.actions))}".rstrip()
 
     def render(self, state: Episode) -> str:
-        return f"step {state.ply}: {spaces.unflatten(self.env.observation_space, state.seen)}"
+        space = self.env.observation_space
+        # Some spaces can be asked for what whole numbers stand for, but not for what the same numbers do as floats.
+        seen = state.seen.astype(spaces.flatten_space(space).dtype)
+        return f"step {state.ply}: {spaces.unflatten(space, seen)}"
 
     def pack(self, states: Sequence[Episode]) -> Packed:
         """Returns the texts and, unless it is large, behind each what was seen, so that no step is made to read it."""
@@ -378,11 +384,16 @@ class TableGame(_EnvironmentGame[Place]):
         return 1 + has_chance
 
     def _check_steps(self) -> None:
-        """Raises UsageError where the table lacks an action or pays more than was named; its chances are known."""
+        """Raises UsageError where the table lacks an action or a state, or pays more than was named."""
         actions = range(self.first_action, self.first_action + self.spec.num_actions)
         for place, row in self.table.items():
             if missing := [action for action in actions if action not in row]:
                 raise self._refusal(f"its table of transitions (`P`) has no action {missing[0]} in state {place}")
+            found = {state for ways in row.values() for _, state, _, is_over in ways if not is_over}
+            if unknown := sorted(found.difference(self.table)):
+                raise self._refusal(
+                    f"its table of transitions (`P`) leads from {place} to {unknown[0]}, no state of it"
+                )
         self.in_units(self._largest_reward())
 
     def _largest_reward(self) -> float:

@@ -23,6 +23,8 @@ def make_environment(name: str) -> Any:
     if name not in gymnasium.registry:
         near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
+        if ":" in name:
+            hint = "; no module is imported by a name: give yours an entry point in the group 'moemcts'"
         raise UsageError(f"Gymnasium has no environment named {name!r}{hint}")
     spec = copy.copy(gymnasium.spec(name))
     # The game counts the steps, and never makes one too early.
@@ -42,10 +44,12 @@ def copied(env: Any) -> Any:
 def table_of(env: Any) -> Any:
     """Returns the table of transitions of an environment; None where there is none, whatever else it calls `P`.
 
-    That of an environment in a wrapper is not the wrapper's.
+    That of an environment in a wrapper is not the wrapper's. Where the start is not observed as the number of its
+    state, nobody knows which state it is.
     """
     table = getattr(env, "P", None)
     is_table = isinstance(table, Mapping) and all(isinstance(row, Mapping) for row in table.values())
+    is_table &= isinstance(env.observation_space, gymnasium.spaces.Discrete)
     return table if is_table and table else None
 
 

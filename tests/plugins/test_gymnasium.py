@@ -48,6 +48,7 @@ def test_an_environment_keeps_the_laws(name: str, options: dict[str, int]) -> No
         ("Pendulum-v1", "expected discrete actions"),
         ("Blackjack-v1", "its steps draw random numbers"),
         ("CartPol-v1", "no environment named 'CartPol-v1'; did you mean 'CartPole-v1'"),
+        ("mine:CartPole-v1", "no module is imported by a name: give yours an entry point in the group 'moemcts'"),
     ],
 )
 def test_what_cannot_be_searched_says_why(name: str, reason: str) -> None:
@@ -202,8 +203,69 @@ def test_a_table_is_asked_for_actions_as_the_environment_counts_them() -> None:
         moemcts_gymnasium.make("Lacking-v0")
 
 
+class Hidden(FromOne):
+    """Has a table, and shows its state by a picture."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (2,))  # type: ignore[assignment]
+
+    def reset(self, **options: Any) -> Any:
+        super().reset(**options)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: int) -> Any:
+        return np.ones(2, np.float32), 1.0, True, False, {}
+
+
+class Leading(FromOne):
+    def __init__(self) -> None:
+        super().__init__()
+        self.P[1] = {1: [(1.0, 7, 0.0, False)], 2: [(1.0, 7, 0.0, True)]}
+
+
+gymnasium.register("Hidden-v0", entry_point=Hidden)
+gymnasium.register("Leading-v0", entry_point=Leading)
+
+
 def test_what_is_called_as_a_table_is_need_not_be_one() -> None:
     assert moemcts_gymnasium.make("Number-v0", steps=5).initial_state(0).play([1]).ply == 1
+    assert moemcts_gymnasium.make("Hidden-v0", steps=5).initial_state(0).play([1]).observation(0).tolist() == [1, 1]
+    with pytest.raises(UsageError, match=r"\(`P`\) leads from 1 to 7, no state of it"):
+        moemcts_gymnasium.make("Leading-v0")
+
+
+class Told(Counted):
+    """Shows a word; pays what is no number."""
+
+    observation_space = gymnasium.spaces.Text(4, min_length=4)  # type: ignore[assignment]
+
+    def __init__(self, *, paid: float = 0.0) -> None:
+        super().__init__()
+        self._paid = paid
+
+    def reset(self, **options: Any) -> Any:
+        super().reset(**options)
+        return "left", {}
+
+    def step(self, action: int) -> Any:
+        return "gone", self._paid, False, False, {}
+
+
+gymnasium.register("Told-v0", entry_point=Told)
+gymnasium.register("Unpaid-v0", entry_point=Told, kwargs={"paid": float("nan")})
+
+
+def test_words_that_are_observed_are_drawn_as_words() -> None:
+    game = moemcts_gymnasium.make("Told-v0", steps=3)
+    assert game.render(game.initial_state(0).play([1])) == "step 1: gone"
+
+
+def test_numbers_that_are_none_are_told() -> None:
+    with pytest.raises(UsageError, match="Unpaid-v0 cannot be searched here: a step paid nan, which is no number"):
+        moemcts_gymnasium.make("Unpaid-v0")
+    for wrong in ({"reward": float("inf")}, {"discount": float("nan")}, {"steps": -1}):
+        ((name, number),) = wrong.items()
+        with pytest.raises(UsageError, match=f"expected reward > 0 and finite, .* got .*{name}={number}"):
+            moemcts_gymnasium.make("CartPole-v1", **wrong)
 
 
 def test_numbers_that_are_drawn_late_are_told_when_they_are() -> None:
