@@ -246,6 +246,7 @@ class WebTable:
             "viewer": self.viewer,
             "asked": is_asked,
             "drawing": {key: value for key, value in asdict(drawing).items() if key not in ("spots", "keys", "marks")},
+            "text": self._game.render(state),
             "page": self._game.spec.name if self._board is not None and self._board.page is not None else None,
             "actions": self._actions(state, drawing) if is_asked else [],
             "phases": {player: self._phase(state, player) for player in movers},
@@ -303,7 +304,7 @@ class WebTable:
     def _drawing(self, state: State) -> Drawing:
         if self._board is not None:
             return self._board.draw(state, self.side)
-        return Drawing(width=0, height=0, data={"text": self._game.render(state)})
+        return Drawing(width=0, height=0)
 
     def _actions(self, state: State, drawing: Drawing) -> list[dict[str, Any]]:
         player = self.viewer

@@ -108,6 +108,7 @@ def test_agents_play_each_other_to_the_end(game: str) -> None:
         now, again = advance(client, now), advance(client, again)
         assert now["drawing"] == again["drawing"]
         assert json.dumps(now["phases"])
+        assert len(now["text"].splitlines()) > 8
     assert now["drawing"]["width"] > 0
     refused(client.post(f"/api/tables/{now['id']}/advance", json={"step": now["step"]}), 409, "the game is over")
 

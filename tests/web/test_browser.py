@@ -130,6 +130,11 @@ def test_pieces_are_moved_square_by_square(browser: Any) -> None:
         assert len(lanes) == 11
         lanes[2].click()
         until(lambda: "ply 2" in browser.find_element("id", "title").text)
+        # Who hears the page is told the position and what was played, which others see on the board.
+        heard = {name: browser.find_element("id", name) for name in ("text", "played")}
+        assert "1 R N B Q K B N R" in heard["text"].get_property("textContent")
+        assert heard["played"].get_property("textContent").startswith("ply 2\nBlack ")
+        assert all(element.size["width"] <= 1 for element in heard.values())
         browser.find_element("id", "back").click()
         until(lambda: step(browser) == 8)
         assert not complaints(browser)

@@ -2,7 +2,7 @@
 import {$, make} from "./dom.js"
 import {drawOverlay} from "./overlay.js"
 import {showPanels} from "./panels.js"
-import {drawTimeline, usePhaseColours} from "./timeline.js"
+import {drawTimeline, playedIn, usePhaseColours} from "./timeline.js"
 
 const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450, isLost: false, leaving: null}
 window.moemcts = state
@@ -287,7 +287,10 @@ function showBoard(round, open) {
     $("board").style.setProperty("--ratio", width ? width / height : 1)
     for (const id of ["drawing", "overlay"]) $(id).setAttribute("viewBox", `0 0 ${width || 1} ${height || 1}`)
     $("drawing").innerHTML = svg
-    $("text").textContent = data.text ?? ""
+    // Where the board is drawn, its text is for those who hear the page.
+    $("text").textContent = round.text
+    $("text").className = width || round.page ? "heard" : ""
+    $("played").textContent = round.moves.length ? playedIn(round) : ""
     $("own").hidden = !round.page
     state.board?.show(data, open, round.viewer)
 }

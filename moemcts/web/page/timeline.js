@@ -40,7 +40,7 @@ export function drawTimeline(element, legend, rounds, shown, show) {
         if (index === shown) shape("rect", {x, y: 0, width: step, height: height - 12, fill: "#1f7a8c22", rx: 3}, svg)
         const hit = shape("rect", {x, y: 0, width: step, height, fill: "transparent", class: "ply"}, svg)
         hit.addEventListener("click", () => show(index))
-        shape("title", {}, hit).textContent = told(round)
+        shape("title", {}, hit).textContent = playedIn(round)
         if (index % Math.max(1, Math.ceil(40 / step)) === 0 && index)
             shape("text", {x: x + step / 2, y: height - 2, "text-anchor": "middle"}, svg).textContent = round.ply
     })
@@ -55,8 +55,8 @@ export function drawTimeline(element, legend, rounds, shown, show) {
     }))
 }
 
-// What a column is about, where the pointer rests on it.
-function told(round) {
+// What was played in a round: where the pointer rests on its column, and for those who hear the page.
+export function playedIn(round) {
     const moves = round.moves.map(move => [
         round.seats[move.player]?.name ?? "chance", move.name,
         move.value == null ? "" : `(${move.value > 0 ? "+" : ""}${move.value.toFixed(2)})`, move.phase ?? "",
