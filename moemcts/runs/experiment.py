@@ -58,7 +58,7 @@ class Experiment(Run[ExperimentConfig]):
         """Raises UsageError where the configuration names something that does not exist."""
         super().__init__(folder, config)
         for network in config.all_networks[1:]:
-            plugins().network(network, self.game.spec.observation_shape, self.game.spec.num_actions)
+            self.check_network(network)
         self.boards = Boards(folder, self.game, config)
         """Where its games are played."""
         self.arms = config.arms()

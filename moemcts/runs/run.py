@@ -72,12 +72,21 @@ class Run(ABC, Generic[Config]):
     config_type: ClassVar[type[RunConfig]]
 
     def __init__(self, folder: Path, config: Config) -> None:
-        """Raises UsageError where the configuration names something that does not exist."""
+        """Raises UsageError where the configuration names something that does not exist, MoemctsError where its network
+        is none for the game.
+        """
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
-        plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        self.check_network(config.network)
         config.training.check_layout(self.game.spec.observation_shape)
+
+    def check_network(self, reference: str) -> None:
+        """Raises UsageError where there is no such network, MoemctsError where it is none for the game."""
+        from moemcts.learn.networks.contract import check_network
+
+        spec = self.game.spec
+        check_network(plugins().network(reference, spec.observation_shape, spec.num_actions), spec)
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:

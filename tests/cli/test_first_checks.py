@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from trained_for_tests import save_team
 
+from moemcts.hookspecs import Registration
 from moemcts.plugins import plugins
 
 SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out out"
@@ -183,3 +186,26 @@ def test_check_looks_at_schemes_that_are_named(moemcts) -> None:  # type: ignore
     code, out, error = moemcts("check", "tictactoe", "--games", "1", "--scheme", "stagd")
     assert (code, out) == (2, "")
     assert "no scheme named 'stagd'; did you mean 'staged'?" in error
+
+
+@pytest.mark.parametrize("command", ["run", "train", "selfplay"])
+def test_a_network_that_is_none_for_the_game_is_told_before_a_run_begins(  # type: ignore[no-untyped-def]
+    moemcts, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    from torch import Tensor, nn
+
+    class Column(nn.Module):
+        """Forgets that values are `[N]`."""
+
+        def __init__(self, observation_shape: Sequence[int], num_actions: int) -> None:
+            super().__init__()
+            self.policy = nn.Linear(math.prod(observation_shape), num_actions)
+            self.value = nn.Linear(math.prod(observation_shape), 1)
+
+        def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+            return self.policy(planes.flatten(1)), self.value(planes.flatten(1)).tanh()
+
+    monkeypatch.setitem(plugins().networks, "column", Registration("column", Column, "values in a column"))
+    code, _, error = moemcts(command, "--game", "tictactoe", "--network", "column", "--preset", "smoke", "--dry-run")
+    line = "error: network Column is wrong: expected value [2] or [2, 2] of observations [2, 2, 3, 3] of tictactoe"
+    assert (code, error) == (1, f"{line}, got [2, 1]\n")
