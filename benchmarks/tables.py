@@ -336,8 +336,8 @@ def chess_summary() -> str:
             if scheme != "single" and cells["searched"] != "–" and is_new:
                 seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
                 planes = f", `{game.partition('?')[2]}`" if game else ""
-                larger = "" if size == game_tables.USUAL_SIZE else f", {size}"
-                name = f"{cells['name']}, {seen}{planes}{larger}, {counted(num_seeds, 'seed')}"
+                of_size = "" if size == game_tables.USUAL_SIZE else f", {size}"
+                name = f"{cells['name']}, {seen}{planes}{of_size}, {counted(num_seeds, 'seed')}"
                 shown.setdefault((scheme, samples, before, game, size), [name, cells["searched"], cells["paper Elo"]])
     ordered = sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2])
     most: dict[str, list[str]] = {}
