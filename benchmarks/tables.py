@@ -182,7 +182,8 @@ loss, 1.6209 for 1.6212, and play -24.7 Elo, of these networks [-40.7, -8.9], wi
 turns 1.6544, -42.6 [-58.7, -26.7] and -22.2 [-29.1, -15.3]. One set. What the control loses is what a third of the
 positions costs a network that has more to learn, which cost the small ones nothing. Of the small network after 1.3
 million positions and half as many more, four seeds, 2,400 games: loss 2.3467 for 2.3732, +3.9 Elo [-10.2, +18.1], the
-control 2.4164, -21.9 [-38.4, -5.5].
+control 2.4164, -21.9 [-38.4, -5.5]. Of a smallest one, which is nearly full after 3,000,000, four seeds, 1,600 games:
+loss 2.5011 for 2.5736, +18.0 Elo [-7.2, +43.5], the control 2.5920, -0.7 [-12.7, +11.4].
 
 **What a chess network sees matters more than experts.** The same network, shown what pieces attack
 (`chess?planes=attacks`), has loss 2.0599 for 2.2100 after as many positions and plays 334.1 Elo better, of these
