@@ -16,8 +16,12 @@ from moemcts.arena.rating import EloRange
 from moemcts.report.plots import Whisker, differences, elo_ratings
 
 ASSETS = ROOT / "docs" / "assets"
-NETWORKS = ("resnet?channels=16&blocks=3&", "resnet?channels=128&blocks=10&")
-"""Those of the comparisons in chess that are drawn; most are of the first, and differ in their positions."""
+NETWORKS = {
+    "resnet?channels=16&blocks=3&": "",
+    "resnet?channels=128&blocks=10&": "large",
+    "resnet?channels=8&blocks=1&": "smallest",
+}
+"""Those of the comparisons in chess that are drawn, by how they begin, and what others than the usual are called."""
 SEEDS_OF_STEPS = {
     "ten seeds by all gates": "the paper's size, ten seeds by all gates",
     "five more by steps alone": "the paper's size, half of its games, five more seeds",
@@ -36,12 +40,12 @@ def chess() -> Iterator[Whisker]:
     for rows in game_tables.comparisons():
         for row in rows:
             scheme, _, gate = row["arm"].partition(" by ")
-            if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(NETWORKS):
+            if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(tuple(NETWORKS)):
                 before = row.get("start_samples", 0)
                 what = (-before - row["samples_per_pass"], -before, row.get("game", ""), gate)
                 found.setdefault((*what, game_tables.size_of(row["network"])), row)
     shown = None
-    for (samples, before, game, gate, size), row in sorted(found.items()):
+    for (samples, before, game, gate, _), row in sorted(found.items()):
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         note = f"{about}, {row['games']:,} games"
@@ -53,8 +57,8 @@ def chess() -> Iterator[Whisker]:
             label = f"the same, {planes}"
         elif planes:
             # What is long leaves no room for the picture.
-            is_large = size != game_tables.USUAL_SIZE
-            note = f"one large network, {row['games']:,} games" if is_large else f"{note}, {planes.partition('=')[2]}"
+            of_size = next(name for start, name in NETWORKS.items() if row["network"].startswith(start))
+            note = f"{note}, {of_size or planes.partition('=')[2]}"
         shown = (samples, before)
         yield Whisker(label=label, value=elo.difference, low=elo.low, high=elo.high, note=note)
         if row["seeds"] > 1:
