@@ -247,15 +247,15 @@ def test_spikes_without_end_give_up_in_one_line(data: Dataset, tmp_path: Path) -
 def test_a_nan_after_a_good_measurement_is_undone(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from moemcts.learn.training import stage
+    from moemcts.learn.training import learner
 
-    real, calls = stage.total_loss, [0]
+    real, calls = learner.total_loss, [0]
 
     def sometimes_nan(*arguments: Any, **keywords: Any) -> torch.Tensor:
         calls[0] += 1
         return real(*arguments, **keywords) * (float("nan") if calls[0] == 12 else 1.0)
 
-    monkeypatch.setattr(stage, "total_loss", sometimes_nan)
+    monkeypatch.setattr(learner, "total_loss", sometimes_nan)
     result = Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
     assert calls[0] > result.measurement["num_steps"]
     assert all(bool(tensor.isfinite().all()) for tensor in result.network.state_dict().values())
@@ -327,12 +327,12 @@ def test_few_samples_count_as_they_do_among_all(data: Dataset, tmp_path: Path) -
 def test_a_full_memory_is_one_line_with_a_hint(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    from moemcts.learn.training import stage
+    from moemcts.learn.training import learner
 
     def full(*arguments: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(stage, "sample_losses", full)
+    monkeypatch.setattr(learner, "sample_losses", full)
     with pytest.raises(MoemctsError, match="out of memory on cpu with batches of 32 samples; use a smaller batch_size"):
         Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
 
