@@ -23,6 +23,8 @@ NUMBERS = "stats.json"
 """The file of a dataset's numbers, beside its figures."""
 _MISSING = "–"
 """Shown of a phase that no game came to."""
+MOST_NAMED = 10
+"""Games that are left out of which each is said why: a file that is no PGN is full of them."""
 
 GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -84,7 +86,7 @@ def annotate_games(
     """Judge the games of a PGN file: evaluation, phase and expert of every move, and what the moves of each phase cost.
 
     Costs are losses of expected score, from 0 to 2, by which Lichess judges: 0.1 is an inaccuracy, 0.2 a mistake, 0.3 a
-    blunder. Games that cannot be read are named and left out.
+    blunder. Games that cannot be read are left out, the first ten of them by name.
     """
     from moemcts import naming
     from moemcts.cli.consoles import print_json
@@ -127,12 +129,13 @@ def _judged(
     found: Sequence[Any], game: ChessGame, agent: Agent, gate: PhaseGate, seed: int
 ) -> Iterator[tuple[Any, Sequence[JudgedMove]]]:
     """Yields the games that can be played, with comments, and their moves."""
+    from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.annotation import annotate
     from moemcts_chess.claims import playable
     from moemcts_chess.openings import positions
 
-    progress = ConsoleProgress()
+    progress, num_left_out = ConsoleProgress(), 0
     with progress.task("annotate", "games") as advance:
         for number, read in enumerate(found, start=1):
             try:
@@ -141,10 +144,14 @@ def _judged(
                     # What is no PGN at all is read as such a game.
                     raise ValueError("it has no moves")
             except ValueError as error:
-                progress.say(f"game {number} is left out: {error}")
+                num_left_out += 1
+                if num_left_out <= MOST_NAMED:
+                    progress.say(f"game {number} is left out: {error}")
             else:
                 yield read, annotate(game, read, states, agent, gate, seed=seed)
             advance(number, len(found))
+    if num_left_out > MOST_NAMED:
+        progress.say(f"{counted(num_left_out - MOST_NAMED, 'more game')} left out")
 
 
 def _print_judged(rows: Sequence[Mapping[str, Any]], title: str) -> None:

@@ -153,6 +153,14 @@ def test_the_command_writes_games_and_says_what_each_phase_cost(tmp_path: Path) 
     assert "other.pgn: 1 of 2 games, by alpha-beta" in text
 
 
+def test_of_very_many_games_that_are_left_out_ten_are_named(tmp_path: Path) -> None:
+    (tmp_path / "no.pgn").write_text("a line\n\n" * 30)
+    done = moemcts("annotate", tmp_path / "no.pgn", "--out", tmp_path / "out.pgn", "--agent", "alpha-beta?depth=1")
+    assert done.returncode == 2
+    assert done.stderr.count("is left out: it has no moves") == 10
+    assert "20 more games left out\n" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
