@@ -15,11 +15,17 @@ COMMANDS = "commands"
 """What a plugin that adds commands registers, however many they are."""
 
 
+class NothingRegistered(UsageError):
+    """A module that implements no hook."""
+
+
 class Hooks:
     """The hooks of one plugin."""
 
     def __init__(self, plugin: str, module: Any) -> None:
-        """Raises UsageError for a hook that there is not, one without its mark, and a module that implements none."""
+        """Raises UsageError for a hook that there is not and one without its mark, NothingRegistered for a module that
+        implements none.
+        """
         self.plugin = plugin
         self._pluggy = pluggy.PluginManager("moemcts")
         self._pluggy.add_hookspecs(hookspecs)
@@ -74,7 +80,7 @@ class Hooks:
             if name not in callers and callable(getattr(module, name, None)):
                 raise UsageError(f"expected {name} to be marked with @hookimpl: without it, it is not called")
         if not callers:
-            raise UsageError("registers nothing; is a function missing @hookimpl?")
+            raise NothingRegistered("registers nothing; is a function missing @hookimpl?")
 
 
 def shown_counts(counts: Mapping[str, int]) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
-from moemcts.hooks import COMMANDS, Hooks
+from moemcts.errors import MoemctsError, UsageError, one_line
+from moemcts.hooks import COMMANDS, Hooks, NothingRegistered
 from moemcts.options import option_types
 from moemcts.references import extend_reference, parse_reference
 from moemcts.registry import Registry, RegistryByGame
@@ -48,6 +48,8 @@ class PluginInfo:
     version: str
     error: str | None = None
     """One line; the traceback is in `details`."""
+    note: str = ""
+    """One line where it loaded and still may not be what was meant."""
     details: str = ""
     registers: Mapping[str, int] = field(default_factory=dict)
     """How much it registers, by what it is: `{"games": 1, "gates": 1}`."""
@@ -59,15 +61,16 @@ class Plugins:
     def __init__(self, modules: Iterable[tuple[str, Any]]) -> None:
         """Raises UsageError as `add`."""
         self.infos: list[PluginInfo] = []
-        self.games = Registry("game")
-        self.gates = RegistryByGame("gate")
-        self.agents = Registry("agent")
-        self.networks = Registry("network")
-        self.replay_formats = RegistryByGame("replay format")
-        self.readers = RegistryByGame("reader")
-        self.schemes = Registry("scheme")
-        self.weights = Registry("weights")
-        self.boards = RegistryByGame("board")
+        self._not_loaded: list[str] = []
+        self.games = Registry("game", missing=self._not_loaded)
+        self.gates = RegistryByGame("gate", missing=self._not_loaded)
+        self.agents = Registry("agent", missing=self._not_loaded)
+        self.networks = Registry("network", missing=self._not_loaded)
+        self.replay_formats = RegistryByGame("replay format", missing=self._not_loaded)
+        self.readers = RegistryByGame("reader", missing=self._not_loaded)
+        self.schemes = Registry("scheme", missing=self._not_loaded)
+        self.weights = Registry("weights", missing=self._not_loaded)
+        self.boards = RegistryByGame("board", missing=self._not_loaded)
         self.papers: list[Mapping[str, Any]] = []
         self._hooks: list[Hooks] = []
         for name, module in modules:
@@ -88,6 +91,12 @@ class Plugins:
         self._hooks.append(hooks)
         counts = {what: len(entries) for what, entries in {**found, "papers": papers}.items() if entries}
         return counts | ({COMMANDS: 1} if hooks.has_commands else {})
+
+    def tell(self, info: PluginInfo) -> None:
+        """Keeps what is known of a plugin that was found; an unknown name may be one of those that did not load."""
+        self.infos.append(info)
+        if info.error:
+            self._not_loaded.append(f"plugin {info.name!r} did not load: {info.error}")
 
     @property
     def _registries(self) -> Mapping[str, Registry]:
@@ -111,13 +120,10 @@ class Plugins:
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`.
 
-        Raises UsageError for one that there is none of, which says what plugins did not load: it may be theirs;
-        MoemctsError where what its plugin makes is no game, or calls itself otherwise.
+        Raises UsageError for one that there is none of, MoemctsError where what its plugin makes is no game, or calls
+        itself otherwise.
         """
         name, _ = parse_reference(reference)
-        broken = [f"plugin {info.name!r} did not load: {info.error}" for info in self.infos if info.error]
-        if broken and not self.games.knows(name):
-            raise UsageError("; ".join([str(unknown_name("game", name, self.games)), *broken]))
         game: Game = self.games.make(reference)
         self._check_game(name, game)
         return game
@@ -290,13 +296,18 @@ def plugins() -> Plugins:
     found = Plugins([("builtins", builtins)])
     for point in sorted(entry_points(group=GROUP), key=_own_first):
         distribution = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
-        error, details, registers = None, "", dict[str, int]()
+        error, note, details, registers = None, "", "", dict[str, int]()
         try:
-            registers = dict(found.add(point.name, point.load()))
+            module = point.load()
+            registers = dict(found.add(point.name, module))
+        except NothingRegistered:
+            # A module may be there for what importing it does, such as making environments known to Gymnasium.
+            where = getattr(module, "__file__", None) or f"{module!r:.80}"
+            note = f"nothing is marked with @hookimpl in {where}"
         except (Exception, SystemExit) as problem:
             error = str(problem).partition("\n")[0] if isinstance(problem, MoemctsError) else one_line(problem)
             details = traceback.format_exc()
-        found.infos.append(PluginInfo(point.name, point.value, *distribution, error, details, registers))
+        found.tell(PluginInfo(point.name, point.value, *distribution, error, note, details, registers))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
@@ -18,23 +18,26 @@ FAMILY = ":"
 class Registry(dict[str, Registration]):
     """The entries of one kind by name."""
 
-    def __init__(self, kind: str, entries: Iterable[Registration] = ()) -> None:
-        """Raises UsageError where one name is registered twice."""
+    def __init__(self, kind: str, entries: Iterable[Registration] = (), *, missing: Sequence[str] = ()) -> None:
+        """Raises UsageError where one name is registered twice. `missing` says, a line each, why names may be missing
+        here; who has the list adds to it.
+        """
         super().__init__()
         self.kind = kind
+        self._missing = missing
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: Registration) -> None:
         """Adds an entry; raises UsageError where its name is taken, or one of its games has another default."""
         if entry.name in self:
-            raise UsageError(f"two plugins register a {self.kind} named {entry.name!r}")
+            raise UsageError(f"two plugins register the {self.kind} {entry.name!r}")
         self.check_default(entry)
         self[entry.name] = entry
 
     def grown(self, entries: Iterable[Registration]) -> Self:
         """Returns a registry with these entries behind its own; raises UsageError as `add`."""
-        return type(self)(self.kind, [*self.values(), *entries])
+        return type(self)(self.kind, [*self.values(), *entries], missing=self._missing)
 
     def check_default(self, entry: Registration) -> None:
         """Raises UsageError for a default of a game that has one: which is taken would be chance."""
@@ -47,7 +50,8 @@ class Registry(dict[str, Registration]):
 
     def for_game(self, game: str) -> Self:
         """Returns the entries that a game can use."""
-        return type(self)(self.kind, (entry for entry in self.values() if not entry.games or game in entry.games))
+        usable = (entry for entry in self.values() if not entry.games or game in entry.games)
+        return type(self)(self.kind, usable, missing=self._missing)
 
     def knows(self, name: str) -> bool:
         """Returns whether a name is registered, or is in a family that is."""
@@ -63,7 +67,13 @@ class Registry(dict[str, Registration]):
             return self[name]
         if self.is_member(name):
             return self[name.partition(FAMILY)[0] + FAMILY]
-        raise unknown_name(self.kind, name, self)
+        raise self.unknown(name)
+
+    def unknown(self, name: str, others: Iterable[str] = ()) -> UsageError:
+        """Returns the error for a name that there is not: the nearest of these and of `others`, and why names may be
+        missing.
+        """
+        return UsageError("; ".join([str(unknown_name(self.kind, name, [*self, *others])), *self._missing]))
 
     def make(self, reference: str, *arguments: Any) -> Any:
         """Returns what an entry makes of a user's reference and the arguments of its kind.
@@ -125,6 +135,6 @@ class RegistryByGame(Registry):
         """Adds an entry; raises UsageError where one of its games could not tell it from another."""
         for other in (other for other in self.values() if other.name == entry.name):
             if shared := _shared_games(entry, other):
-                raise UsageError(f"two plugins register a {self.kind} named {entry.name!r} for {shared}")
+                raise UsageError(f"two plugins register the {self.kind} {entry.name!r} for {shared}")
         self.check_default(entry)
         self[f"{entry.name} of {', '.join(entry.games)}" if entry.name in self else entry.name] = entry

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.hooks import shown_counts
 from moemcts.options import defaults_of, option_types, shown_type
 from moemcts.plugins import plugins
@@ -132,7 +132,7 @@ def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
         "module": info["module"],
         "distribution": f"{info['distribution']} {info['version']}",
         "registers": shown_counts(info["registers"]) if info["error"] is None else "",
-        "state": info["error"] or "; ".join(["ok", *info["strays"]]),
+        "state": info["error"] or "; ".join(filter(None, ["ok", info["note"], *info["strays"]])),
     }
 
 
@@ -150,7 +150,7 @@ def _list(
         entries = entries.for_game(plugins().game(game).spec.name)
     if name is not None:
         if name not in entries:
-            raise unknown_name(kind, name, [*entries, *([EXPERTS] if kind == "agent" else [])])
+            raise entries.unknown(name, [EXPERTS] if kind == "agent" else [])
         _print(_options(entries[name].make, {}, num_given=num_given), as_json)
         return
     rows = [

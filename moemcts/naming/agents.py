@@ -8,7 +8,7 @@ from typing import Any
 
 from moemcts import weights
 from moemcts.agents import Agent, Named
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent
 from moemcts.naming.folders import folder_of, names_experts
@@ -161,7 +161,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
         agents = plugins().agents.for_game(game.spec.name)
         if name not in agents and f"{name.partition(':')[0]}:" not in agents:
             trained = plugins().weights.for_game(game.spec.name)
-            raise unknown_name("agent", name, [*agents, *(weights.WEIGHTS + one for one in trained)])
+            raise agents.unknown(name, [weights.WEIGHTS + one for one in trained])
         return plugins().agent(_limited(reference, game, limits), game)
     return _said(reference, game, limits or {}).of(folder_of(reference), game, reference)
 

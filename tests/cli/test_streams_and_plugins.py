@@ -63,7 +63,8 @@ def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
     listed = {row["name"]: row for row in json.loads(call("plugins", "--json", plugins=tmp_path).stdout)}
     assert listed["leaves"]["error"].startswith("SystemExit: 0 in <module> (leaves_plugin.py:")
     assert listed["misspelled"]["error"].startswith("no hook named 'register_game'; did you mean 'register_games'?")
-    assert listed["unmarked"]["error"] == "registers nothing; is a function missing @hookimpl?"
+    assert (listed["unmarked"]["error"], listed["unmarked"]["registers"]) == (None, {})
+    assert listed["unmarked"]["note"] == f"nothing is marked with @hookimpl in {tmp_path / 'unmarked_plugin.py'}"
     assert listed["nothing"]["registers"] == {"games": 1}
     assert re.search(r"tictactoe .* 1 game, 1 board +ok", call("plugins", plugins=tmp_path).stdout)
 

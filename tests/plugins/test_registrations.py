@@ -59,11 +59,11 @@ def test_gates_of_two_games_may_have_one_name() -> None:
 
 
 def test_gates_that_a_game_could_not_tell_apart_are_refused() -> None:
-    with pytest.raises(UsageError, match="two plugins register a gate named 'material' for chess"):
+    with pytest.raises(UsageError, match="two plugins register the gate 'material' for chess"):
         found(module(gates=[gate("go", "chess")]), module(gates=[gate("chess", "shogi")]))
-    with pytest.raises(UsageError, match="two plugins register a gate named 'plies' for go"):
+    with pytest.raises(UsageError, match="two plugins register the gate 'plies' for go"):
         found(module(gates=[gate("go", name="plies")]))
-    with pytest.raises(UsageError, match="two plugins register a agent named 'material'"):
+    with pytest.raises(UsageError, match="two plugins register the agent 'material'"):
         found(module(agents=[gate("go")]), module(agents=[gate("chess")]))
 
 
@@ -82,8 +82,24 @@ def test_a_plugin_takes_no_name_from_what_comes_with_the_framework(monkeypatch: 
     points = [*importlib.metadata.entry_points(group=GROUP), EntryPoint("aaa", "taking", GROUP)]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
     infos = {info.name: info.error for info in plugins.__wrapped__().infos}
-    assert infos.pop("aaa") == "two plugins register a game named 'hex'"
+    assert infos.pop("aaa") == "two plugins register the game 'hex'"
     assert set(infos.values()) == {None}
+
+
+def test_an_unknown_name_of_any_kind_says_what_did_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [*importlib.metadata.entry_points(group=GROUP), EntryPoint("mine", "no_such_module", GROUP)]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    loaded, game = plugins.__wrapped__(), NativeTicTacToe()
+    why = "plugin 'mine' did not load: ModuleNotFoundError: No module named 'no_such_module'"
+    for make in (
+        lambda: loaded.game("mine"),
+        lambda: loaded.gate("mine", game),
+        lambda: loaded.agent("mine", game),
+        lambda: loaded.scheme("mine"),
+        lambda: loaded.network("mine", (1, 3, 3), 9),
+    ):
+        with pytest.raises(UsageError, match=f"named 'mine'; .*; {why}"):
+            make()
 
 
 def test_a_game_whose_spec_has_another_name_says_what_would_not_be_found() -> None:
