@@ -24,7 +24,6 @@ VARIANTS = (
     "horde",
     "racingkings",
 )
-PLANE_SETS = ("v1", "v2", "multi", "multi-plain", "attacks", "multi-attacks")
 WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, for they know no castling."""
 
@@ -45,10 +44,13 @@ class ChessGame(Game[core.ChessState]):
     ) -> None:
         """Takes the variant's own plane set, policy map and longest length where none is named.
 
-        Raises UsageError for an unknown plane set or no number of plies, ValueError for what else does not exist.
+        Raises UsageError for a plane set or policy map that there is none of or no number of plies, ValueError for a
+        variant that there is none of.
         """
-        if planes is not None and planes not in PLANE_SETS:
-            raise unknown_name("plane set", planes, PLANE_SETS)
+        if planes is not None and planes not in (known := core.chess_plane_sets()):
+            raise unknown_name("plane set", planes, known)
+        if policy is not None and policy not in (known := core.chess_policy_maps(variant)):
+            raise unknown_name(f"policy map for {variant}", policy, known)
         if max_plies is not None and not 0 < max_plies <= MOST_PLIES:
             raise UsageError(f"expected max_plies from 1 to {MOST_PLIES}, got {max_plies}")
         self.rules = core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)

@@ -26,8 +26,8 @@ mod zobrist;
 
 pub use compact::Compact;
 pub use outcome::Termination;
-pub use planes::PlaneSet;
-pub use policy::PolicyMap;
+pub use planes::{PlaneSet, PLANE_SETS};
+pub use policy::{PolicyMap, POLICY_MAPS};
 pub use shakmaty::Move;
 pub use state::Chess;
 pub use syzygy::Tables;

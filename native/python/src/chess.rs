@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use moemcts_chess::gates::{division, Measure};
 use moemcts_chess::pgn::{Filter, Importer, Rejection};
-use moemcts_chess::{notation, start, Chess, Compact, PlaneSet, PolicyMap, Rules, Variant};
+use moemcts_chess::{notation, start, Chess, Compact, PlaneSet, PolicyMap, Rules, Variant, PLANE_SETS, POLICY_MAPS};
 use moemcts_tree::NoAgent;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -35,7 +35,6 @@ impl ChessRules {
     #[new]
     #[pyo3(signature = (variant, *, planes=None, policy=None, max_plies=None))]
     fn new(variant: &str, planes: Option<&str>, policy: Option<&str>, max_plies: Option<u32>) -> PyResult<Self> {
-        let unknown = |kind: &str, name: &str| PyValueError::new_err(format!("no {kind} named {name:?}"));
         let variant = Variant::named(variant).ok_or_else(|| unknown("variant", variant))?;
         let mut rules = Rules::of(variant);
         if let Some(name) = planes {
@@ -243,6 +242,19 @@ pub fn chess_measures() -> Vec<&'static str> {
     Measure::ALL.iter().map(|(name, _)| *name).collect()
 }
 
+/// Returns the names of the plane sets.
+#[pyfunction]
+pub fn chess_plane_sets() -> Vec<&'static str> {
+    PLANE_SETS.iter().map(|set| set.name).collect()
+}
+
+/// Returns the names of the policy maps that have an index for every move of a variant.
+#[pyfunction]
+pub fn chess_policy_maps(variant: &str) -> PyResult<Vec<&'static str>> {
+    let own = Variant::named(variant).ok_or_else(|| unknown("variant", variant))?.policy;
+    Ok(POLICY_MAPS.iter().filter(|map| map.covers(own)).map(|map| map.name).collect())
+}
+
 /// Returns positions as bytes and where each starts.
 #[pyfunction]
 pub fn chess_pack<'py>(py: Python<'py>, states: Vec<PyRef<'py, ChessState>>) -> PackedRows<'py> {
@@ -345,6 +357,10 @@ impl ChessImporter {
         block.set_item("damaged", damaged)?;
         Ok(Some(block))
     }
+}
+
+fn unknown(kind: &str, name: &str) -> PyErr {
+    PyValueError::new_err(format!("no {kind} named {name:?}"))
 }
 
 pub fn measure(name: &str) -> PyResult<Measure> {

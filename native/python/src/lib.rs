@@ -27,7 +27,9 @@ mod _core {
     #[pymodule_export]
     use crate::cache_index::CacheIndex;
     #[pymodule_export]
-    use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack};
+    use crate::chess::{
+        chess_divisions, chess_measure, chess_measures, chess_pack, chess_plane_sets, chess_policy_maps,
+    };
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
     #[pymodule_export]
