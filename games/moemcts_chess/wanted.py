@@ -61,10 +61,10 @@ def wanted_games(
     since: str = "",
     until: str = "",
 ) -> Filter:
-    """Returns which games are wanted; raises UsageError for results and dates that are none."""
+    """Returns which games are wanted; raises UsageError for results and dates that are none, or that no game meets."""
     from moemcts_chess.imports import Filter
 
-    return Filter(
+    wanted = Filter(
         min_elo=min_elo,
         min_plies=min_plies,
         max_plies=max_plies if max_plies is not None else Filter.max_plies,
@@ -72,6 +72,11 @@ def wanted_games(
         since=_date(since, 0) if since else Filter.since,
         until=_date(until, 99) if until else Filter.until,
     )
+    if wanted.since > wanted.until:
+        raise UsageError(f"expected a first date that is not after the last, got {since} and {until}")
+    if wanted.min_plies > wanted.max_plies:
+        raise UsageError(f"expected a least length that is not above the most, got {min_plies} and {max_plies} plies")
+    return wanted
 
 
 def _result(text: str) -> int:
