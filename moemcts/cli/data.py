@@ -40,7 +40,9 @@ def generate(
         str | None,
         typer.Option(help="Who sits in all seats but one, in which --agent does; that one's decisions are written."),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Decisions to write.")] = 10_000,
+    samples: Annotated[
+        int, typer.Option(min=1, help="Decisions to write; what was interrupted may end with another number.")
+    ] = 10_000,
     keep: Annotated[
         float, typer.Option(min=0, max=1, help="Random share of the positions to write, of as many more games.")
     ] = 1.0,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from games_for_tests import Savings
 
-from moemcts.agents import RandomAgent
+from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.cli.data import _numbers, _text
+from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate as play_games
 from moemcts.plugins import plugins
@@ -71,6 +73,33 @@ def test_the_same_command_goes_on_and_another_one_is_refused(moemcts, tmp_path: 
     code, _, err = moemcts(*generate, "--seed", 1)
     assert code == 1
     assert "was begun with source.seed 0, not 1" in err
+
+
+def test_what_was_interrupted_ends_with_fewer_samples(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    generate = ["data", "generate", "--game", "tictactoe", "--agent", "random", "--out", "made"]
+    with pytest.raises(KeyboardInterrupt):
+        play_games(plugins().game("tictactoe"), [Fleeting()] * 2, 100_000, seed=0, out=tmp_path / "made")
+    code, _, err = moemcts("data", "stats", "--data", "made")
+    assert code == 1
+    assert "generate it again with the same settings to complete it, or with another number of samples" in err
+    code, _, err = moemcts(*generate, "--samples", 1)
+    assert code == 2
+    least = int(err.split(" samples or more")[0].split()[-1])
+    assert moemcts(*generate, "--samples", least)[0] == 0
+    assert f"{least} samples" in moemcts("data", "stats", "--data", "made")[1]
+
+
+class Fleeting(RandomAgent):
+    """Is interrupted when it has played a hundred games or so."""
+
+    def __init__(self) -> None:
+        self._num_calls = 0
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        self._num_calls += 1
+        if self._num_calls > 20:
+            raise KeyboardInterrupt
+        return super().act(views, seats)
 
 
 def test_random_plies_make_games_of_a_fixed_agent_differ(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

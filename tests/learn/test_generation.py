@@ -10,7 +10,7 @@ from games_of_chance import Grid
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
 from moemcts.agents import Decision, Seat
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
@@ -141,6 +141,61 @@ def test_a_dataset_that_is_being_repaired_is_unfinished(tmp_path: Path) -> None:
         read_shards(tmp_path, TicTacToe())
     assert hashes(random_games(tmp_path)) == whole
     assert len(Dataset.open(tmp_path, TicTacToe())) == 200
+
+
+def interrupted(folder: Path, num_samples: int) -> Path:
+    """Returns an unfinished dataset of 71 samples in a shard and some of games behind it."""
+    with pytest.raises(KeyboardInterrupt):
+        generate(TicTacToe(), [Mortal(20)] * 2, num_samples, seed=3, out=folder, games_per_shard=10, parallel_games=9)
+    assert not read_toml(folder / "manifest.toml")["complete"]
+    assert len(hashes(folder)) == 1
+    assert list(folder.glob("shard-00001.games/*"))
+    return folder
+
+
+@pytest.mark.parametrize("num_samples", [130, 200, 310])
+def test_an_interrupted_generation_ends_with_fewer_samples_or_more_as_if_it_was_asked_for_these(
+    tmp_path: Path, num_samples: int
+) -> None:
+    out = interrupted(tmp_path / "killed", 200)
+    first = (out / "shard-00000.safetensors").stat().st_mtime_ns
+    random_games(out, num_samples)
+    random_games(tmp_path / "at once", num_samples)
+    assert (out / "shard-00000.safetensors").stat().st_mtime_ns == first
+    assert (out / "manifest.toml").read_bytes() == (tmp_path / "at once" / "manifest.toml").read_bytes()
+    assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in (tmp_path / "at once").iterdir())
+
+
+def test_an_interrupted_generation_is_not_ended_with_fewer_samples_than_there_are(tmp_path: Path) -> None:
+    out = interrupted(tmp_path, 200)
+    before = (out / "manifest.toml").read_bytes()
+    with pytest.raises(UsageError, match=r"expected \d+ samples or more, which .* has already, got 20$") as told:
+        random_games(out, 20)
+    assert (out / "manifest.toml").read_bytes() == before
+    least = int(str(told.value).split()[1])
+    assert least >= read_toml(out / "manifest.toml")["num_samples"]
+    # With just these no game is played any more.
+    generate(TicTacToe(), [Mortal(0)] * 2, least, seed=3, out=out, games_per_shard=10)
+    assert len(Dataset.open(out, TicTacToe())) == least
+
+
+def test_what_was_played_for_more_samples_is_not_lost_to_fewer(tmp_path: Path) -> None:
+    random_games(tmp_path / "few", 60)
+    out = tmp_path / "grown"
+    with pytest.raises(KeyboardInterrupt):
+        generate(TicTacToe(), [Mortal(0)] * 2, 60, seed=3, out=out, games_per_shard=10)
+    interrupted(out, 200)
+    with pytest.raises(UsageError, match=r"expected \d+ samples or more, which .* has already, got 60$"):
+        random_games(out, 60)
+
+
+def test_a_complete_dataset_stays_as_it_is(tmp_path: Path) -> None:
+    random_games(tmp_path)
+    before = (tmp_path / "manifest.toml").read_bytes()
+    for num_samples in (100, 300):
+        with pytest.raises(ForeignData, match=rf"source.num_samples 200, not {num_samples}"):
+            random_games(tmp_path, num_samples)
+    assert (tmp_path / "manifest.toml").read_bytes() == before
 
 
 def test_a_folder_with_other_games_is_not_overwritten(tmp_path: Path) -> None:

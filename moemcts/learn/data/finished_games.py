@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 import time
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from moemcts.errors import DamagedFile
 from moemcts.learn.container import container_bytes, read_container
 from moemcts.learn.data.records import Records
+from moemcts.learn.data.shards import unasked
 from moemcts.learn.identity import check_same
 from moemcts.store import digest, read_bytes, write_bytes
 
@@ -35,18 +37,23 @@ class FinishedGames:
     def __init__(self, folder: Path, dataset: Mapping[str, Any]) -> None:
         """Takes the games that are in the folder, and what the dataset is of, as its manifest begins.
 
-        Raises ForeignData where these games are of another dataset.
+        Raises ForeignData where these games are of another dataset, of whatever size.
         """
         self.records: dict[int, Records] = {}
         """By the number of the game."""
         self._folder = folder
-        self._dataset = dict(dataset)
+        self._dataset = unasked(dataset)
         self._unwritten: list[int] = []
         self._unwritten_since = 0.0
         self._round_began = time.monotonic()
         for path in sorted(folder.glob("*.safetensors")):
             with contextlib.suppress(DamagedFile):
                 self.records |= self._read(path)
+
+    def num_samples(self, first: int) -> int:
+        """Returns how many samples the games have from a number on, up to the first that is not there."""
+        there = itertools.takewhile(self.records.__contains__, itertools.count(first))
+        return sum(len(self.records[number]) for number in there)
 
     def add(self, number: int, records: Records) -> None:
         """Takes in a game that is over."""
@@ -91,7 +98,7 @@ class FinishedGames:
         if digest(read_bytes(path))[:_HASH] != path.stem:
             raise DamagedFile(f"{path} is damaged: its content is not what was written")
         arrays, content = read_container(path)
-        check_same(path, self._dataset, content.get("dataset", {}))
+        check_same(path, self._dataset, unasked(content.get("dataset", {})))
         games: dict[int, dict[str, NDArray[Any]]] = {}
         for key, array in arrays.items():
             number, _, name = key.partition(".")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts.errors import AgentFailure, ForeignData, MoemctsError
+from moemcts.errors import AgentFailure, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game, Player
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
-from moemcts.learn.data.shards import MANIFEST, ShardWriter
+from moemcts.learn.data.shards import MANIFEST, NUM_ASKED, ShardWriter
 from moemcts.learn.data.varied import plies_at_random
 from moemcts.learn.threads import torch_threads
 from moemcts.play import Step, Table, play, seats_of
@@ -46,25 +46,32 @@ def generate(
     Games are played `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed
     and their number only: how many are played at once changes nothing. Shard `i` holds the games from
     `i * games_per_shard`. A game that is over is on disk soon, see `FinishedGames`: a generation that was interrupted
-    goes on with these when it is called again, and ends in the same bytes.
+    goes on with these when it is called again, and ends in the same bytes. It may be asked for another number of
+    samples then, and ends as if it had been from the beginning; but not for fewer than it has up to the first game that
+    is not over.
 
-    Raises ForeignData if `out` holds a dataset made otherwise, MoemctsError where games have no samples, ValueError
-    unless there is one agent per seat.
+    Raises ForeignData if `out` holds a dataset made otherwise, UsageError for fewer samples than it has, MoemctsError
+    where games have no samples, ValueError unless there is one agent per seat.
     """
     if len(agents) != game.spec.num_players:
         raise ValueError(f"expected {game.spec.num_players} agents, one per seat, got {len(agents)}")
     source: dict[str, Any] = {
         "agents": [agent.name for agent in agents],
         "seed": seed,
-        "num_samples": num_samples,
+        NUM_ASKED: num_samples,
         "games_per_shard": games_per_shard,
     }
     source |= {"keep": keep} if keep < 1 else {}
     source |= {"only_first": True} if only_first else {}
+    begun = _begun(out)
     if any(first_plies := [plies_at_random(agent) for agent in agents]):
-        _check_random(out, source)
+        _check_random(out, begun, source)
         source[FIRST_PLY] = first_plies
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
+    if begun and begun.get(NUM_ASKED) != num_samples:
+        _check_enough(out, writer, num_samples, games_per_shard)
+        # At once, so that what is played from here on is not lost to the number from before either.
+        writer.save()
     games = _Source(game, agents, seed, keep, only_first)
     for shard in range(writer.num_shards):
         # A kill between a shard and the end of its games has left these.
@@ -78,7 +85,8 @@ def generate(
                 parallel_games,
                 lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
             )
-            writer.append(records)
+            add = writer.append if before + len(records) < num_samples else writer.finish
+            add(records)
         num_without = 0 if len(records) else num_without + games_per_shard
         if num_without * keep >= FRUITLESS:
             raise MoemctsError(
@@ -86,7 +94,9 @@ def generate(
                 + (f" after {max(first_plies)} plies at random; take fewer random plies" if any(first_plies) else "")
             )
     if not writer.is_complete:
+        # The shards are just enough: games behind one that is not over were for more.
         writer.finish()
+        shutil.rmtree(_games_folder(out, writer.num_shards), ignore_errors=True)
     on_progress(writer.num_samples, num_samples)
     return out
 
@@ -102,12 +112,23 @@ def _games_folder(out: Path, shard: int) -> Path:
     return out / f"shard-{shard:05d}.games"
 
 
-def _check_random(out: Path, source: Mapping[str, Any]) -> None:
+def _begun(out: Path) -> dict[str, Any]:
+    """Returns where the samples come from that a folder holds already; nothing where it holds none."""
+    found = read_toml(out / MANIFEST).get("source") if (out / MANIFEST).exists() else None
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def _check_enough(out: Path, writer: ShardWriter, num_samples: int, games_per_shard: int) -> None:
+    """Raises UsageError where there are more samples than are asked for."""
+    finished = FinishedGames(_games_folder(out, writer.num_shards), writer.head)
+    there = writer.num_samples + finished.num_samples(writer.num_shards * games_per_shard)
+    if num_samples < there:
+        raise UsageError(f"expected {there} samples or more, which {out} has already, got {num_samples}")
+
+
+def _check_random(out: Path, begun: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     """Raises ForeignData where `out` holds a dataset whose samples begin with plies at random."""
-    if not (out / MANIFEST).exists():
-        return
-    found = read_toml(out / MANIFEST).get("source")
-    if isinstance(found, Mapping) and found.get("agents") == source["agents"] and FIRST_PLY not in found:
+    if begun.get("agents") == source["agents"] and FIRST_PLY not in begun:
         raise ForeignData(
             f"{out} was begun when plies at random were samples too, which they no longer are; "
             "generate into another folder (a dataset that is complete can be learned from as it is)"

@@ -23,6 +23,8 @@ MANIFEST = "manifest.toml"
 IMPORT_REPORT = "import.json"
 """What an import leaves in its folder when all is written; its command prints the same."""
 FORMAT = 1
+NUM_ASKED = "num_samples"
+"""What a source calls how many samples there are to be; no sample depends on it."""
 
 
 class ShardWriter:
@@ -34,8 +36,9 @@ class ShardWriter:
     def __init__(self, folder: Path, game: Game, *, reference: str, source: Mapping[str, Any]) -> None:
         """Starts or continues a dataset.
 
-        `reference` is how users name the game, `source` where the samples come from: numbers, strings and lists.
-        Raises ForeignData if the folder holds another dataset, DamagedFile if its manifest is none.
+        `reference` is how users name the game, `source` where the samples come from: numbers, strings and lists. Of an
+        unfinished dataset another number of samples may be asked for than before. Raises ForeignData if the folder
+        holds another dataset, DamagedFile if its manifest is none.
         """
         self.folder = folder
         head = {
@@ -49,15 +52,20 @@ class ShardWriter:
         """How the manifest begins: what the dataset is of."""
         self._manifest: dict[str, Any] = {**head, "complete": False, "num_samples": 0, "num_positions": 0, "shards": []}
         if (folder / MANIFEST).exists():
-            check_same(folder, head, read_toml(folder / MANIFEST))
+            raw = read_toml(folder / MANIFEST)
+            if raw.get("complete") is True:
+                check_same(folder, head, raw)
+            else:
+                check_same(folder, unasked(head), unasked(raw))
             found = read_manifest(folder)
             named = found["shards"]
             whole = self._whole_shards(named)
             # In the order of a manifest that is begun, whatever was read: an interruption is not to be seen.
-            self._manifest |= found | {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
+            self._manifest |= found | head
+            self._manifest |= {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
             self._count()
         else:
-            write_toml(folder / MANIFEST, self._manifest)
+            self.save()
 
     @property
     def is_complete(self) -> bool:
@@ -86,11 +94,18 @@ class ShardWriter:
             }
         )
         self._count()
-        write_toml(self.folder / MANIFEST, self._manifest)
+        self.save()
 
-    def finish(self) -> None:
-        """Declares the dataset complete."""
+    def finish(self, last: Records | None = None) -> None:
+        """Declares the dataset complete, with a last shard where there is one more."""
         self._manifest["complete"] = True
+        if last is None:
+            self.save()
+        else:
+            self.append(last)
+
+    def save(self) -> None:
+        """Writes the manifest as it is now."""
         write_toml(self.folder / MANIFEST, self._manifest)
 
     def _whole_shards(self, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -106,6 +121,14 @@ class ShardWriter:
             self._manifest[key] = sum(shard[key] for shard in self._manifest["shards"])
 
 
+def unasked(head: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the beginning of a manifest without how many samples there are to be."""
+    source = head.get("source")
+    if isinstance(source, Mapping):
+        source = {key: value for key, value in source.items() if key != NUM_ASKED}
+    return {**head, "source": source}
+
+
 def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]]:
     """Returns the manifest and the shards of a complete dataset, positions left on disk until they are looked at.
 
@@ -117,8 +140,7 @@ def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]
     check_encoding(folder, manifest["game"], manifest["encoding"], game)
     if not manifest["complete"]:
         raise DamagedFile(
-            f"{folder} is unfinished, {manifest['num_samples']} samples so far; "
-            "generate it again with the same settings to complete it"
+            f"{folder} is unfinished, {manifest['num_samples']} samples so far; {_completion(manifest['source'])}"
         )
     if not manifest["shards"]:
         raise DamagedFile(f"{folder / MANIFEST} names no shard: the dataset is empty")
@@ -161,6 +183,15 @@ class _Manifest(Told):
     complete: bool
     num_samples: int
     shards: list[_Shard]
+
+
+def _completion(source: Mapping[str, Any]) -> str:
+    """Returns what completes a dataset whose making was interrupted."""
+    if "joined" in source:
+        return "join its parts again to complete it"
+    if NUM_ASKED in source:
+        return "generate it again with the same settings to complete it, or with another number of samples"
+    return "what was making it completes it where it goes on"
 
 
 def _help(manifest: Mapping[str, Any], path: Path) -> str:
