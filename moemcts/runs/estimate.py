@@ -59,15 +59,26 @@ class Estimate:
     matches: float | None = None
     """None of runs without."""
     report: float
+    at_once: float = 0.0
+    """Seconds in which two of these are done side by side."""
     num_bytes: int
+
+    @property
+    def total(self) -> float:
+        """Seconds from the beginning to the end."""
+        return sum(self._parts().values()) - self.at_once
 
     def describe(self, of: str = "") -> str:
         """Returns one line for people; `of` says in words what it is of, where that is not plain."""
+        shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in self._parts().items())
+        shares += f"; {duration(self.at_once)} of it side by side" if self.at_once else ""
+        title = f"estimate of {of}" if of else "estimate"
+        return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk"
+
+    def _parts(self) -> dict[str, float]:
+        """Returns the seconds of each part that there is."""
         known = {name: getattr(self, name) for name in ("data", "training", "losses", "matches", "report")}
-        parts = {name: seconds for name, seconds in known.items() if seconds is not None}
-        shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
-        title, total = f"estimate of {of}" if of else "estimate", duration(sum(parts.values()))
-        return f"{title}: {total} ({shares}), {_size(self.num_bytes)} on disk"
+        return {name: seconds for name, seconds in known.items() if seconds is not None}
 
 
 def estimate(experiment: Experiment) -> Estimate:

@@ -25,6 +25,7 @@ from moemcts.runs.estimate import (
 )
 from moemcts.search import SearchAgent
 from moemcts.work import num_cores
+from moemcts.work.rays import HERE
 
 if TYPE_CHECKING:
     from moemcts.runs.selfplay import SelfPlay
@@ -62,13 +63,15 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     learned = _learned(run, samples, windows)
     num_trainings = config.generations * len(plan(run.scheme.all_stages(run.gate.num_phases)))
     num_experts = run.gate.num_phases * (len({*range(0, config.generations + 1, config.keep), *run.measured}) + STATES)
+    playing = _starts(config) * START + played * each / workers
+    training = learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + FIRST_STEP * num_trainings
+    judging = _judged(run, workers) * moves * each
     return Estimate(
-        data=_starts(config) * START + played * each / workers,
-        training=OPTIMISERS
-        + learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states))
-        + FIRST_STEP * num_trainings,
-        matches=_judged(run, workers) * moves * each,
+        data=playing,
+        training=OPTIMISERS + training,
+        matches=judging,
         report=LIBRARIES + 6 * FIGURE,
+        at_once=_at_once(config, workers, playing, training + judging) if config.games.ahead else 0.0,
         num_bytes=int(
             samples * (max(windows) + 1) * _bytes_per_sample(game, states) + num_experts * num_parameters * 4
         ),
@@ -80,6 +83,20 @@ def _starts(config: SelfPlayConfig) -> int:
     if config.games.ahead:
         return config.generations
     return 0 if config.workers == 1 or (config.workers == 0 and num_cores() == 1) else 1
+
+
+def _at_once(config: SelfPlayConfig, workers: int, playing: float, learning: float) -> float:
+    """Returns the seconds in which games are played ahead while experts learn and are judged, given what all
+    generations take of each alone.
+
+    The first games have nobody to learn beside them, and the last training has no games.
+    """
+    is_elsewhere = isinstance(config.workers, str) and config.workers != HERE
+    busy = (config.training.threads or 1) + (0 if is_elsewhere else workers)
+    # Where that is more than there are cores, all of them are slower by this.
+    slower = max(1.0, busy / num_cores())
+    saved = min(playing, learning) * max(0.0, 2 - slower)
+    return saved * (config.generations - 1) / config.generations
 
 
 def _full(config: SelfPlayConfig) -> int:

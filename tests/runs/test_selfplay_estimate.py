@@ -13,6 +13,7 @@ from moemcts.agents import RandomAgent
 from moemcts.plugins import plugins
 from moemcts.runs import selfplay_estimate
 from moemcts.runs.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, play_some
+from moemcts.runs.times import duration
 
 
 def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,3 +47,28 @@ def test_each_stage_and_each_start_of_processes_takes_its_time(tmp_path: Path, m
         assert expected(**changes).training == OPTIMISERS + num_stages * FIRST_STEP
     for changes, num_starts in (({"workers": 1}, 0), ({"workers": 2}, 1), ({"games": {"ahead": True}}, 3)):
         assert expected(**changes).data == num_starts * START
+
+
+def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    monkeypatch.setattr(selfplay_estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(selfplay_estimate, "decision_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(selfplay_estimate, "network_rate", lambda *_: (1.0, 100))
+
+    def expected(cores: int, **games: Any) -> Estimate:
+        monkeypatch.setattr(selfplay_estimate, "num_cores", lambda: cores)
+        return selfplay_estimate.selfplay_estimate(selfplay(tmp_path / f"{cores}{games}", workers=2, games=games))
+
+    alone, ahead, crowded = expected(3), expected(3, ahead=True), expected(2, ahead=True)
+    assert alone.at_once == 0
+    assert alone.total == sum(alone._parts().values())
+    # Of three generations two learn while games are played.
+    learning = ahead.training - OPTIMISERS + (ahead.matches or 0.0)
+    assert ahead.at_once == pytest.approx(min(ahead.data, learning) * 2 / 3)
+    # Three processes on two cores.
+    assert crowded.at_once == pytest.approx(ahead.at_once / 2)
+    assert f"; {duration(ahead.at_once)} of it side by side), " in ahead.describe()
+    assert "side by side" not in alone.describe()
+    assert ahead.total < alone.total
