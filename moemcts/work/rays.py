@@ -54,10 +54,11 @@ class Rays:
         waiting = list(enumerate(items))[::-1]
         busy: dict[Any, tuple[Any, int]] = {}
         reports = _mailbox(ray)
-        pickled = pickle.dumps(task)
+        # Kept by Ray once on each machine, however many actors it has: with experts in it, it is large.
+        kept = ray.put(pickle.dumps(task))
         try:
             for _ in range(min(self.count, len(items))):
-                self._give(_actor(ray, pickled, reports), waiting.pop(), busy)
+                self._give(_actor(ray, kept, reports), waiting.pop(), busy)
             while busy:
                 check_wanted()
                 ready, _ = ray.wait(list(busy), num_returns=1, timeout=SECONDS_TO_LISTEN)
@@ -74,7 +75,7 @@ class Rays:
                             raise MoemctsError(self._died(deaths[number], error)) from error
                         with contextlib.suppress(Exception):
                             ray.kill(actor)
-                        self._give(_actor(ray, pickled, reports), (number, items[number]), busy)
+                        self._give(_actor(ray, kept, reports), (number, items[number]), busy)
                         continue
                     on_done(number, results[number])
                     if waiting:
@@ -148,8 +149,9 @@ def _opened(answer: tuple[bool, Any]) -> Any:
     return value
 
 
-def _actor(ray: Any, pickled: bytes, reports: Any) -> Any:
-    return ray.remote(num_cpus=1)(_Actor).remote(pickled, reports)
+def _actor(ray: Any, kept: Any, reports: Any) -> Any:
+    """Starts an actor for the pickled task that Ray keeps."""
+    return ray.remote(num_cpus=1)(_Actor).remote(kept, reports)
 
 
 def _mailbox(ray: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import tasks_for_tests as tasks
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
-from moemcts.work import Rays, workers
+from moemcts.work import Rays, rays, workers
 from moemcts.work.beside import Beside
 from moemcts.work.progress import Advance
 
@@ -49,6 +49,26 @@ def test_results_come_in_order_and_reports_as_they_are_made(two: Rays) -> None:
 def test_an_actor_that_dies_is_replaced_and_nothing_is_lost(two: Rays, tmp_path: Path) -> None:
     marks = [str(tmp_path / str(number)) for number in range(3)]
     assert two.map(tasks.dies_once, marks) == marks
+
+
+@needs_ray
+def test_a_task_travels_once_for_all_actors(two: Rays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    handed: list[Any] = []
+    started = rays._actor
+
+    def start(module: Any, task: Any, reports: Any) -> Any:
+        handed.append(task)
+        return started(module, task, reports)
+
+    monkeypatch.setattr(rays, "_actor", start)
+    marks = [str(tmp_path / str(number)) for number in range(2)]
+    assert two.map(tasks.dies_once, marks) == marks
+    # Two actors, and one in place of each.
+    assert len(handed) == 4
+    assert all(isinstance(task, ray.ObjectRef) for task in handed)
+    assert len(set(handed)) == 1
 
 
 @needs_ray
