@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,17 @@ class Team:
         """What planes are called; their numbers where the game does not say."""
         names = self.game.spec.plane_names
         return names or tuple(f"plane {i}" for i in range(self.game.spec.observation_shape[0]))
+
+    def by_network(self) -> list[list[int]]:
+        """Returns phases by their network, `[[0, 1, 2]]` of a single one: those whose weights are the same share it."""
+        found: list[list[int]] = []
+        for phase, network in enumerate(self.networks):
+            alike = (phases for phases in found if _are_alike(self.networks[phases[0]], network))
+            if (phases := next(alike, None)) is None:
+                found.append([phase])
+            else:
+                phases.append(phase)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,20 +125,35 @@ def explain_dataset(
 ) -> list[Average]:
     """Returns, for every expert, phase and answer, where the answer comes from on average over the rows drawn.
 
-    The baseline `[C, H, W]` is all zeros if not given.
+    A network of several phases is asked about each of these as its expert, and about others once. The baseline
+    `[C, H, W]` is all zeros if not given.
     """
     from moemcts.learn.attribution import explain
 
     device = device_for(device)
     averages: list[Average] = []
-    total = len(team.networks) * len(drawn)
-    for expert, network in zip(team.gate.phase_names, team.networks, strict=True):
-        for phase, rows in drawn.items():
-            found = explain(network, dataset.views(rows), steps=steps, baseline=baseline, device=device)
-            averages.append(_average(expert, phase, "policy", found.policy))
-            averages.append(_average(expert, phase, "value", found.value))
-            on_progress(len(averages) // 2, total)
+    asked = _asked(team, drawn)
+    for done, (expert, phase) in enumerate(asked, 1):
+        views = dataset.views(drawn[phase])
+        network = team.networks[team.gate.phase_names.index(expert)]
+        found = explain(network, views, steps=steps, baseline=baseline, device=device)
+        averages.append(_average(expert, phase, "policy", found.policy))
+        averages.append(_average(expert, phase, "value", found.value))
+        on_progress(done, len(asked))
     return averages
+
+
+def _asked(team: Team, phases: Iterable[str]) -> list[tuple[str, str]]:
+    """Returns which expert is asked about which phase, each network about each phase once."""
+    names, drawn = team.gate.phase_names, [*phases]
+    shared = [[names[phase] for phase in one] for one in team.by_network()]
+    experts = {phase: own for own in shared for phase in own}
+    return [
+        (expert, phase)
+        for expert in names
+        for phase in drawn
+        if expert == (phase if phase in experts[expert] else experts[expert][0])
+    ]
 
 
 def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> list[Path]:
@@ -173,7 +199,8 @@ def explain_position(
 ) -> dict[str, Any]:
     """Returns what every expert answers to one position and why, and draws it into a folder.
 
-    Heat maps of the cells and bars of the planes, `position-*.png`; the numbers are written too.
+    A network of several phases is one expert. Heat maps of the cells and bars of the planes, `position-*.png`; the
+    numbers are written too.
     """
     from moemcts.learn.attribution import explain
 
@@ -184,14 +211,15 @@ def explain_position(
     experts: list[dict[str, Any]] = []
     maps: dict[str, tuple[str, FloatArray]] = {}
     figures: dict[str, Figure] = {}
-    for phase, (name, network) in enumerate(zip(team.gate.phase_names, team.networks, strict=True)):
-        found = explain(network, views, steps=steps, baseline=baseline, device=device)
+    for phases in team.by_network():
+        phase, name = phases[0], ", ".join(team.gate.phase_names[one] for one in phases)
+        found = explain(team.networks[phase], views, steps=steps, baseline=baseline, device=device)
         action = team.game.format_action(state, player, int(found.actions[0]))
         answers: dict[str, Attribution] = {"policy": found.policy, "value": found.value}
         experts.append(
             {
                 "expert": name,
-                "weight": round(float(weights[phase]), 6),
+                "weight": round(float(weights[phases].sum()), 6),
                 "action": action,
                 "probability": round(float(np.exp(found.policy.answers[0])), 5),
                 **{answer: _one(team.plane_names, attribution) for answer, attribution in answers.items()},
@@ -214,6 +242,13 @@ def explain_position(
     for label, figure in figures.items():
         _save(figure, folder / f"position-{label}.png")
     return result
+
+
+def _are_alike(one: Module, other: Module) -> bool:
+    import torch
+
+    first, second = one.state_dict(), other.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
 def _average(expert: str, phase: str, answer: Answer, attribution: Attribution) -> Average:

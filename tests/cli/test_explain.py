@@ -19,8 +19,8 @@ from moemcts.runs.explanation import file_names
 GATES = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}
 
 
-def make_team(folder: Path, name: str, **changes: Any) -> Path:
-    """Saves three random networks as the experts of a game."""
+def make_team(folder: Path, name: str, *, same: bool = False, **changes: Any) -> Path:
+    """Saves three random networks, or thrice the same one, as the experts of a game."""
     game = plugins().game(name)
     # Leaky units: four channels with random weights may all be dead otherwise.
     reference = "rise?channels=8&expanded=16&blocks=1"
@@ -28,6 +28,8 @@ def make_team(folder: Path, name: str, **changes: Any) -> Path:
         torch.manual_seed(0)
         spec = game.spec
         networks = [plugins().network(reference, spec.observation_shape, spec.num_actions) for _ in range(3)]
+    if same:
+        networks = networks[:1] * 3
     gate = GATES[name]
     return save_experts(
         folder,
@@ -88,6 +90,18 @@ def test_averages_and_a_position_are_explained(moemcts, tmp_path: Path) -> None:
     assert code == 0
     assert "own marks" in out
     assert (tmp_path / "again" / "averages.json").read_text() != (tmp_path / "why" / "averages.json").read_text()
+
+
+def test_one_network_of_all_phases_is_told_once(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    team, data = make_team(tmp_path / "team", "tictactoe", same=True), make_data(tmp_path / "data", "tictactoe", 300)
+    command = ["explain", "--game", "tictactoe", "--experts", team, "--data", data, "--position", "X.O......"]
+    code, out, err = moemcts(*command, "--positions", 4, "--steps", 4, "--out", "why", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    phases = [f"phase {number}" for number in range(3)]
+    asked = [(row["expert"], row["phase"]) for row in found["averages"] if row["answer"] == "value"]
+    assert asked == list(zip(phases, phases, strict=True))
+    assert [(one["expert"], one["weight"]) for one in found["position"]["experts"]] == [(", ".join(phases), 1)]
 
 
 def test_a_folder_of_other_things_is_left_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
