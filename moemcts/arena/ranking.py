@@ -17,9 +17,11 @@ from moemcts.errors import unknown_name
 
 _ELO_PER_NAT = 400 / math.log(10)
 _Z95 = 1.959963984540054
-_HIDDEN = (math.log(40) / _Z95) ** 2
-"""Boards whose scores may vary without having shown it: 2.5 % of samples miss ln 40 boards (see `share_missed`), and
-these are 1.96 standard errors."""
+_HIDDEN = (math.log(20) / _Z95) ** 2
+"""Boards that may differ from the rest without having shown it: 5 % of samples miss all of ln 20, and these are 1.96
+standard errors. Such a sample errs to one side only."""
+_PRESUMED = 0.1
+"""Of a board that differs as much as can be, beside those that were seen."""
 _LEAST = 1e-9
 """Taken for no information: who meets nobody but itself."""
 _Kind = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
@@ -104,8 +106,8 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     draw for half a win and half a loss, so that it varies as much as these (White, Econometrica 50 (1982) 1-25). The
     scores of games on one board are added before they are squared (Liang and Zeger, Biometrika 73 (1986) 13-22); the
     prior is in J as it is in I.
-    Results that are all alike say nothing of their variance: J also holds what 2.5 % of samples of an agent's boards
-    hide, up to what I says. Raises ValueError without games.
+    Of results that differ seldom, and of those that are all alike, few games show by how much: J also holds what 5 % of
+    samples of an agent's boards hide, up to what I says. Raises ValueError without games.
     """
     games = list(rankings)
     kinds: dict[_Kind, int] = {}
@@ -119,11 +121,11 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     found = likelihood.maximum()
     boards: dict[Hashable, int] = {}
     board_of = [boards.setdefault(game.board or number, len(boards)) for number, game in enumerate(games)]
-    sums = np.zeros((len(boards), len(names)))
+    sums, seats = np.zeros((2, len(boards), len(names)))
     np.add.at(sums, board_of, likelihood.scores(found)[kind_of])
+    np.add.at(seats, board_of, likelihood.plays[kind_of])
     _, information = likelihood.slope(found)
-    spread = sums.T @ sums * (len(boards) / max(len(boards) - 1, 1))
-    spread += likelihood.doubt(found, games_per_board=len(games) / len(boards))
+    spread = sums.T @ sums * (len(boards) / max(len(boards) - 1, 1)) + likelihood.doubt(found, sums, seats)
     # Of agents whom no games connect nothing is known but by the prior.
     spread += information - likelihood.information(found)
     centre = np.eye(len(names)) - 1 / len(names)
@@ -220,17 +222,22 @@ class _Likelihood:
         np.subtract.at(found, self.kind_of, self.weights[:, None] * self._shares(log_strengths))
         return found
 
-    def doubt(self, log_strengths: NDArray[np.float64], *, games_per_board: float) -> NDArray[np.float64]:
+    def doubt(
+        self, log_strengths: NDArray[np.float64], sums: NDArray[np.float64], seats: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Returns what the squares of scores may be short of, `[n, n]`, as results that were possible did not come.
 
-        Of each agent's information the share that `_HIDDEN` of its boards have, counted as if all were equal: where
-        somebody wins nearly always few games inform.
+        `sums` are the scores of each agent on each board, `seats` the games that it played there, `[boards, n]`.
+        Of each agent `_HIDDEN` boards are in doubt, as large as those that made up its squares; where none did, all
+        games of such a board may go the other way. No more is in doubt than if all games on a board were one.
         """
         now, even = self.information(log_strengths), self.information(np.zeros(len(self.names)))
-        plays = np.zeros_like(self.firsts)
-        np.maximum.at(plays, self.kind_of, self.members > 0)
-        informing = (self.counts @ plays) * np.diag(now) / np.maximum(np.diag(even), _LEAST)
-        shares = np.minimum(games_per_board, _HIDDEN * games_per_board**2 / np.maximum(informing, _LEAST))
+        num_games = seats.sum(axis=0)
+        games_per_board = num_games / (seats > 0).sum(axis=0)
+        most = games_per_board**2 * np.maximum(np.diag(even) / num_games, _LEAST)
+        squares = sums**2
+        typical = ((squares**2).sum(axis=0) + _PRESUMED * most**2) / (squares.sum(axis=0) + _PRESUMED * most)
+        shares = np.minimum(games_per_board, _HIDDEN * typical / np.maximum(np.diag(now), _LEAST))
         # Information is shared by pairs: so the sum of strengths stays what nobody doubts.
         links = -now * np.maximum.outer(shares, shares)
         np.fill_diagonal(links, 0)
@@ -248,6 +255,13 @@ class _Likelihood:
             found, value = found + step, max(value, reached)
             if np.abs(step).max() < 1e-10:
                 break
+        return found
+
+    @cached_property
+    def plays(self) -> NDArray[np.float64]:
+        """`[kinds, n]`: 1 for each agent of a game."""
+        found = np.zeros_like(self.firsts)
+        np.maximum.at(found, self.kind_of, self.members > 0)
         return found
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from moemcts.arena import ranking
+from moemcts.arena.intervals import share_missed
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import elo, elo_of_score, score_of_elo
 from moemcts.errors import UsageError
@@ -107,12 +109,65 @@ def test_games_on_one_board_are_one_observation() -> None:
     assert np.mean(by_game) < 0.9
 
 
-@pytest.mark.parametrize("counts", [(0, 20, 0), (0, 100, 0), (0, 1, 0)])
-def test_games_that_are_all_drawn_do_not_prove_equality(counts: tuple[int, int, int]) -> None:
-    alone = elo(*counts).error
-    assert alone is not None
+@pytest.mark.parametrize("num_games", [20, 100, 1])
+def test_games_that_are_all_drawn_do_not_prove_equality(num_games: int) -> None:
+    # 5 % of matches show nothing of so many games that somebody wins.
+    hidden = elo_of_score(0.5 + share_missed(num_games, confidence=0.9) / 2)
     # Of a single game less is doubted: each agent also ties one with the mean.
-    assert fit_ratings(counted(*counts)).difference("a", "b")[1] > min(alone, 400)
+    assert fit_ratings(counted(0, num_games, 0)).difference("a", "b")[1] > min(hidden, 400)
+
+
+def test_who_draws_with_one_and_beats_another_is_not_known_to_equal_the_first() -> None:
+    games = [Ranking((("a", "b"),))] * 20 + [Ranking(((name,), ("c",))) for name in "ab"] * 20
+    assert fit_ratings(games).difference("a", "b")[1] > 40
+
+
+def boards(
+    strengths: Sequence[float], num_games: int, draws: float, rng: np.random.Generator, *, shared: float
+) -> list[Ranking]:
+    """Returns a round robin of `a`, `b`, ...: both games on a board end alike in a share of boards."""
+    rankings = []
+    for (first, one), (second, two) in combinations(zip("abcdef", strengths, strict=False), 2):
+        score = score_of_elo(one - two)
+        drawn = min(draws, 1.9 * min(score, 1 - score))
+        chances = [score - drawn / 2, drawn, 1 - score - drawn / 2]
+        ends = [((first,), (second,)), ((first, second),), ((second,), (first,))]
+        for board in range(num_games // 2):
+            kinds = rng.choice(3, size=2, p=chances)
+            kinds[1] = kinds[0] if rng.random() < shared else kinds[1]
+            rankings += [Ranking(ends[kind], board=f"{first} {second} {board}") for kind in kinds]
+    return rankings
+
+
+@pytest.mark.parametrize(
+    ("strengths", "num_games", "draws", "shared", "num_samples", "least", "most"),
+    [
+        ((30.0, 0.0), 60, 0.8, 0.0, 400, 0.92, 0.99),
+        ((30.0, 0.0), 200, 0.9, 0.5, 400, 0.92, 0.99),
+        ((200.0, 0.0), 60, 0.1, 0.0, 400, 0.92, 0.985),
+        ((700.0, 0.0), 40, 0.1, 0.0, 400, 0.91, 0.99),
+        ((60.0, 20.0, -20.0, -60.0), 40, 0.8, 0.0, 80, 0.92, 0.985),
+        ((500.0, 0.0, -500.0), 20, 0.2, 0.5, 150, 0.92, 0.985),
+    ],
+)
+def test_errors_of_paired_games_are_as_wide_as_they_say(
+    strengths: tuple[float, ...],
+    num_games: int,
+    draws: float,
+    shared: float,
+    num_samples: int,
+    least: float,
+    most: float,
+) -> None:
+    """95 % of 400 to 480 differences +- 3 points (three standard errors), and above where few games are decided."""
+    rng = np.random.default_rng(9)
+    covered = []
+    for _ in range(num_samples):
+        ratings = fit_ratings(boards(strengths, num_games, draws, rng, shared=shared))
+        for (first, one), (second, two) in combinations(zip("abcdef", strengths, strict=False), 2):
+            difference, error = ratings.difference(first, second)
+            covered.append(abs(difference - (one - two)) <= error)
+    assert least <= np.mean(covered) <= most
 
 
 def test_a_newcomer_of_few_games_is_uncertain_whatever_others_have_played() -> None:
