@@ -83,8 +83,10 @@ class Agent(Protocol):
 def named_agent(agent: Agent, reference: str) -> Agent:
     """Returns the agent of a reference; raises MoemctsError where it has no name or does not decide."""
     name, act = getattr(agent, "name", None), getattr(agent, "act", None)
-    if not isinstance(name, str) or not callable(act):
-        raise MoemctsError(f"agent {reference!r} is wrong: expected a name and a method act, got {name!r} and {act!r}")
+    if not isinstance(name, str):
+        raise MoemctsError(f"agent {reference!r} is wrong: expected its name as text, got {name!r}")
+    if not callable(act):
+        raise MoemctsError(f"agent {reference!r} is wrong: expected a method act, got {act!r:.80}")
     return agent
 
 

@@ -302,7 +302,7 @@ def plugins() -> Plugins:
             registers = dict(found.add(point.name, module))
         except NothingRegistered:
             # A module may be there for what importing it does, such as making environments known to Gymnasium.
-            where = getattr(module, "__file__", None) or f"{module!r:.80}"
+            where = getattr(module, "__file__", None) or ", ".join(getattr(module, "__path__", [f"{module!r:.80}"]))
             note = f"nothing is marked with @hookimpl in {where}"
         except (Exception, SystemExit) as problem:
             error = str(problem).partition("\n")[0] if isinstance(problem, MoemctsError) else one_line(problem)

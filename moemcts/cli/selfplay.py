@@ -107,7 +107,7 @@ def selfplay(
 
     def tell(report: Report) -> None:
         if as_json:
-            print_json(report.numbers)
+            print_json({"folder": str(run.folder), **report.numbers})
             return
         typer.echo(report.summary + "\n")
         typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))

@@ -103,7 +103,7 @@ def train(
 
     def tell(report: Report) -> None:
         if as_json:
-            print_json(report.numbers)
+            print_json({"folder": str(training.folder), **report.numbers})
             return
         typer.echo(report.summary + "\n")
         typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))

@@ -33,7 +33,9 @@ def train(*arguments: object) -> dict[str, object]:
 def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A training that plays its own games; its data serve the others."""
     folder = tmp_path_factory.mktemp("trainings") / "single"
-    train("--game", "tictactoe", "--set", "data.samples=2500", "--gate", "plies", "--scheme", "single", "--out", folder)
+    samples = ("--set", "data.samples=2500")
+    numbers = train("--game", "tictactoe", *samples, "--gate", "plies", "--scheme", "single", "--out", folder)
+    assert numbers["folder"] == str(folder)
     return folder
 
 

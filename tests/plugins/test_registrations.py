@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,6 +85,28 @@ def test_a_plugin_takes_no_name_from_what_comes_with_the_framework(monkeypatch: 
     infos = {info.name: info.error for info in plugins.__wrapped__().infos}
     assert infos.pop("aaa") == "two plugins register the game 'hex'"
     assert set(infos.values()) == {None}
+
+
+def test_an_agent_without_a_name_is_told_by_what_it_lacks() -> None:
+    def act(views: object, seats: object) -> list[object]:
+        return []
+
+    for agent, line in [
+        (SimpleNamespace(act=act), "expected its name as text, got None$"),
+        (SimpleNamespace(name="mine"), "expected a method act, got None$"),
+    ]:
+        plugins = found(module(agents=[Registration("mine", lambda game, agent=agent: agent, "an agent")]))
+        with pytest.raises(MoemctsError, match=f"agent 'mine' is wrong: {line}"):
+            plugins.agent("mine", NativeTicTacToe())
+
+
+def test_a_folder_without_code_is_told_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "empty_folder").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    points = [*importlib.metadata.entry_points(group=GROUP), EntryPoint("mine", "empty_folder", GROUP)]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    (info,) = (info for info in plugins.__wrapped__().infos if info.name == "mine")
+    assert (info.error, info.note) == (None, f"nothing is marked with @hookimpl in {tmp_path / 'empty_folder'}")
 
 
 def test_an_unknown_name_of_any_kind_says_what_did_not_load(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -306,7 +306,8 @@ def test_the_command_ends_with_a_report(
     assert "moemcts selfplay --resume" in capsys.readouterr().err
     assert command("selfplay", "--resume", folder, "--json", monkeypatch=monkeypatch) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out)["generations"][0]["games"] == 8
+    numbers = json.loads(told.out)
+    assert (numbers["folder"], numbers["generations"][0]["games"]) == (str(folder), 8)
     assert "\nestimate of the whole run: " in told.err
     longer = ("selfplay", "--resume", folder, "--generations")
     assert command(*longer, 2, "--seed", 4, monkeypatch=monkeypatch) == 2
