@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from game_tables import elo_range
 from probing import probe_training
 from published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
 from record import add_option, append, without_places
+from results_page.chess import elo_range
 
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.dotted import flat

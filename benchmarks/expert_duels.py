@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pooling import other_than
-from record import add_option, append
-from tabulating import latest
+from record import add_option, append, latest
 
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import seed_interval

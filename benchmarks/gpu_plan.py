@@ -30,8 +30,7 @@ from gpu_measures import TINY, USUAL, Measurement, Measures, Row, Scale
 from gpu_parcels import pack, unpack
 from gpu_set import KINDS, ROWS, Amounts, GpuSet, Kind, unpacked
 from probing import probe_training
-from record import add_option, append, origin
-from tabulating import latest
+from record import add_option, append, latest, origin
 
 from moemcts.game import Game
 from moemcts.learn.data.dataset import Dataset

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import game_tables
 from matplotlib import rc_context
+from record import Row, latest
+from results_page.chess import comparisons, elo_range, size_of
+from results_page.matches import FEW
 from tables import ROOT
-from tabulating import Row, latest
 
 from moemcts.arena.rating import EloRange
 from moemcts.report.plots import Whisker, differences, elo_ratings
@@ -37,16 +38,16 @@ def chess() -> Iterator[Whisker]:
     experts by another gate than Lichess'.
     """
     found = {}
-    for rows in game_tables.comparisons():
+    for rows in comparisons():
         for row in rows:
             scheme, _, gate = row["arm"].partition(" by ")
             if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(tuple(NETWORKS)):
                 before = row.get("start_samples", 0)
                 what = (-before - row["samples_per_pass"], -before, row.get("game", ""), gate)
-                found.setdefault((*what, game_tables.size_of(row["network"])), row)
+                found.setdefault((*what, size_of(row["network"])), row)
     shown = None
     for (samples, before, game, gate, _), row in sorted(found.items()):
-        elo = game_tables.elo_range(row)
+        elo = elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         note = f"{about}, {row['games']:,} games"
         label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
@@ -63,7 +64,7 @@ def chess() -> Iterator[Whisker]:
         yield Whisker(label=label, value=elo.difference, low=elo.low, high=elo.high, note=note)
         if row["seeds"] > 1:
             yield from (_seed(value) for value in row["elo_by_seed"])
-        if own := row.get("own_score_interval") if row["seeds"] in game_tables.FEW else None:
+        if own := row.get("own_score_interval") if row["seeds"] in FEW else None:
             alone = EloRange.of(row["score"], own)
             yield Whisker(label="of these networks", value=elo.difference, low=alone.low, high=alone.high, is_part=True)
 

@@ -16,8 +16,7 @@ import re
 from collections.abc import Sequence
 
 from pooling import Part, pooled_scores
-from record import add_option, append
-from tabulating import Row, latest
+from record import Row, add_option, append, latest
 
 from moemcts.arena.rating import EloRange
 from moemcts.arena.verdict import counted

@@ -17,9 +17,8 @@ import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 
-from record import add_option, append
+from record import Row, add_option, append, latest
 from strength import named
-from tabulating import Row, latest
 
 from moemcts.arena.intervals import pooled_interval, sign_flip_test, t_quantile, wilson_interval
 from moemcts.runs.arms import SINGLE

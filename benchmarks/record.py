@@ -10,9 +10,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 EXCEPT = ":!benchmarks/results"
+
+Row = dict[str, Any]
 
 
 def commit(root: Path = Path(__file__).parent.parent) -> str:
@@ -45,12 +48,25 @@ def origin(command: str) -> dict[str, str]:
 
 
 def append(table: str, rows: list[dict[str, object]]) -> None:
-    """Appends rows to `results/<table>.jsonl`, each with how it came about, unless it says so itself."""
+    """Appends rows to `results/<table>.jsonl`, each with how it came about, unless it says so itself.
+
+    A row that is there already to the letter is that of a command which was called again, and is not repeated.
+    """
     here = origin(" ".join(["python", sys.argv[0], *named(sys.argv[1:])]))
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / f"{table}.jsonl").open("a") as file:
+    path = RESULTS / f"{table}.jsonl"
+    known = set(path.read_text().splitlines()) if path.exists() else set()
+    with path.open("a") as file:
         for row in rows:
-            file.write(json.dumps(row | here | row) + "\n")
+            if (line := json.dumps(row | here | row)) not in known:
+                file.write(line + "\n")
+
+
+def latest(table: str) -> dict[str, Row]:
+    """Returns the last row of every name in a table of results."""
+    path = RESULTS / f"{table}.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {row["name"]: row for row in rows}
 
 
 def named(arguments: Sequence[str]) -> Iterator[str]:

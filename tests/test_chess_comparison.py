@@ -38,7 +38,7 @@ def called(script: str, monkeypatch: pytest.MonkeyPatch, *words: object) -> None
 
 
 def test_networks_are_called_by_their_size_or_name() -> None:
-    from game_tables import size_of
+    from results_page.chess import size_of
 
     assert size_of(NETWORK) == "1 block of 4 channels"
     assert size_of("rise-v3.3?policy_planes=76") == "rise-v3.3"
@@ -49,7 +49,7 @@ def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
 ) -> None:
     import chess_comparison
     import record
-    from game_tables import comparison_cells
+    from results_page.chess import comparison_cells
 
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
@@ -160,7 +160,7 @@ def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, m
     """One network for as long as three experts, and a smaller one, alone and as experts."""
     import chess_comparison
     import record
-    from game_tables import comparison_cells
+    from results_page.chess import comparison_cells
 
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
     monkeypatch.setattr(record, "RESULTS", tmp_path)
@@ -196,13 +196,10 @@ def test_a_comparison_begins_with_one_network_and_names_what_is_no_phase(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import chess_comparison
-    import game_tables
     import record
-    import tabulating
-    from tables import chess_summary
+    from results_page import chess
 
-    for module in (record, tabulating):
-        monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
     start = save_team(tmp_path / "single", game="chess", gate="none")
     words = ["--samples", 600, "--seeds", 1, "--scheme", "separated", "--games", 2, "--simulations", 2]
@@ -212,8 +209,8 @@ def test_a_comparison_begins_with_one_network_and_names_what_is_no_phase(
     rows = [json.loads(line) for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
     assert {row["start_samples"] for row in rows} == {5000}
     assert all(str(tmp_path) not in row["command"] for row in rows)
-    assert "600 positions per pass, beginning with one network that had learned from 5,000," in game_tables.comparison()
-    summary = chess_summary()
+    assert "600 positions per pass, beginning with one network that had learned from 5,000," in chess.comparison()
+    summary = chess.summary()
     for arm in ("separated", "separated by round-robin"):
         assert f"experts, `{arm}`, 600 positions after 5,000 by one network, 1 block of 4 channels, 1 seed" in summary
     assert len({row["name"] for row in rows}) == len(rows)
@@ -243,12 +240,10 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
 ) -> None:
     import chess_gates
     import record
-    import tabulating
-    from learning_tables import chess_gates as shown
+    from results_page.learning import chess_gates as shown
     from trainings import trained
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
-    monkeypatch.setattr(tabulating, "RESULTS", tmp_path)
     monkeypatch.setattr(chess_gates, "num_cores", lambda: 1)
     words = ["--gate", "movecount?phases=2", "--gate", "kmeans", "--gate", "learned", "--gate", "none?epochs=3"]
     words += ["--network", NETWORK]

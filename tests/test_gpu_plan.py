@@ -59,8 +59,7 @@ def test_the_plan_for_a_gpu_runs_dry(
 ) -> None:
     import gpu_plan
     import record
-    import speed_tables
-    import tabulating
+    from results_page import speed
 
     scale = gpu_plan.Scale.of("cpu", is_dry=True)
     scale = dataclasses.replace(scale, networks={"resnet": scale.networks["resnet"]})
@@ -89,15 +88,14 @@ def test_the_plan_for_a_gpu_runs_dry(
     assert plan.do("speed")
     assert gpu_plan.rows_in(gpu_places.out / "speed.jsonl") == rows["speed"]
 
-    for module in (record, tabulating):
-        monkeypatch.setattr(module, "RESULTS", gpu_places.work / "results")
+    monkeypatch.setattr(record, "RESULTS", gpu_places.work / "results")
     for _ in range(2):
         gpu_plan.collect(gpu_places.out, is_recorded=True)
     assert "resnet-single, training" in capfd.readouterr().out
     recorded = (gpu_places.work / "results" / "gpu.jsonl").read_text().splitlines()
     assert len(recorded) == sum(map(len, rows.values()))
     assert json.loads(recorded[0])["command"] == "benchmarks/gpu_plan.sh OUT check"
-    table = speed_tables.gpu()
+    table = speed.gpu()
     assert all(row["name"] in table for found in rows.values() for row in found)
 
 
@@ -105,7 +103,6 @@ def test_a_set_is_one_network_and_what_goes_on_from_it(gpu_places: Any, monkeypa
     import gpu_plan
     import gpu_set
     import record
-    import tabulating
     from chess_oracle import random_pgn
 
     # Long enough for endgames.
@@ -116,7 +113,7 @@ def test_a_set_is_one_network_and_what_goes_on_from_it(gpu_places: Any, monkeypa
         __import__(Path(script).stem).main()
 
     monkeypatch.setattr(gpu_plan, "call", here)
-    for module in (record, tabulating, gpu_set):
+    for module in (record, gpu_set):
         monkeypatch.setattr(module, "RESULTS", gpu_places.work / "results")
     scale = gpu_plan.Scale.of("cpu", is_dry=True)
     amounts = gpu_set.Amounts.of("cpu", is_dry=True)

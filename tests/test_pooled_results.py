@@ -245,7 +245,7 @@ def test_runs_that_differ_in_more_than_their_seeds_are_not_pooled(monkeypatch: p
 
 def test_recorded_pools_are_those_of_the_recorded_runs() -> None:
     import pooled_seeds
-    from tabulating import latest
+    from record import latest
 
     known = latest("strength").values()
     pools = {(row["label"], *row["pooled"]) for row in known if "pooled" in row}
@@ -268,8 +268,8 @@ def test_recorded_pools_are_those_of_the_recorded_runs() -> None:
 
 
 def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
-    from game_tables import elo_range
     from pooled_comparisons import alike, pooled
+    from results_page.chess import elo_range
 
     def part(seed: int, elos: list[float], loss: float, counts: tuple[int, ...], **more: object) -> list[Any]:
         seeds = f"seeds {seed} to {seed + len(elos) - 1}" if len(elos) > 1 else f"seed {seed}"
@@ -326,7 +326,7 @@ def test_seeds_whose_games_all_agree_leave_doubt(counts: tuple[int, int, int], s
 
 def test_recorded_pools_of_comparisons_are_those_of_the_recorded_ones() -> None:
     from pooled_comparisons import alike, pooled
-    from tabulating import latest
+    from record import latest
 
     known = latest("chess")
     found = {str(row["name"]): row for rows in alike(list(known.values())) for row in pooled(rows)}
@@ -385,7 +385,7 @@ def test_duels_of_trainings_of_any_length_are_joined_where_they_were_played_alik
 
 def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
     from pooled_duels import OF_ANY_LENGTH, alike, of_any_length, pooled
-    from tabulating import latest
+    from record import latest
 
     known = latest("duels")
     recorded = [row for row in known.values() if "pooled" in row]

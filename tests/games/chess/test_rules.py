@@ -279,7 +279,7 @@ def test_wrong_options_are_refused() -> None:
     for number in (0, -3, 2**32):
         with pytest.raises(UsageError, match=f"expected max_plies from 1 to 1000000, got {number}"):
             ChessGame("chess", max_plies=number)
-    with pytest.raises(UsageError, match="no policy map for chess named .crazy.; did you mean .crazyhouse"):
+    with pytest.raises(UsageError, match=r"no policy map for chess named .crazy.; did you mean .crazyhouse"):
         ChessGame("chess", policy="crazy")
     with pytest.raises(UsageError, match="no policy map for antichess"):
         ChessGame("antichess", policy="chess")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tabulating import around, bounds, field_matches, field_table, latest, origin, table
+from record import latest
+
+from results_page.markdown import around, bounds, origin, table
+from results_page.matches import field_matches, field_table
 
 
 def replies() -> str:

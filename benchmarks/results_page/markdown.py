@@ -1,22 +1,11 @@
-"""How tables of results are written: the last row of every name, and where rows come from."""
+"""How results are told: tables, where rows come from, intervals."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
-
-Row = dict[str, Any]
-
-
-def latest(table: str) -> dict[str, Row]:
-    """Returns the last row of every name in a table of results."""
-    path = RESULTS / f"{table}.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return {row["name"]: row for row in rows}
+from record import Row
 
 
 def table(heads: str, rows: Iterable[Iterable[Any]]) -> str:
@@ -55,25 +44,8 @@ def around(value: float, interval: Iterable[float | None]) -> str:
     return f"{value:+z.0f} {bounds(interval)}"
 
 
-TOPICS = ("untried moves", "learned from", "rollouts of")
-"""What names of matches against others say that have a place of their own."""
-
-
-def field_matches(topic: str | None = None) -> list[Row]:
-    """Returns the matches against others of a topic, or those of none."""
-    rows = latest("field_matches").values()
-    return [row for row in rows if (topic in row["name"] if topic else not any(one in row["name"] for one in TOPICS))]
-
-
-def field_table(rows: list[Row]) -> str:
-    """Returns how agents did against the same others, and the differences to the first."""
-    cells = (
-        [
-            row["name"],
-            "-".join(map(str, row["counts"])),
-            f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
-            "{:+z.1f} [{:+z.1f}, {:+z.1f}]".format(*row["difference"]) if "difference" in row else "–",
-        ]
-        for row in rows
-    )
-    return table("who | won-tied-lost | % won, 95 % | points more than the first, 95 %", cells)
+def arm_name(arm: str, experts: str = "experts,") -> str:
+    """Returns what an arm is called in a table; of another network the first option tells it apart."""
+    scheme, _, network = arm.partition(" ")
+    short = f"{scheme} {network.partition('&')[0]}".strip()
+    return f"`{short}`" if arm.startswith("single") else f"{experts} `{short}`"

@@ -1,12 +1,12 @@
-"""The tables of `docs/guides/speed.md` and of the results: the search beside what it was, and beside others, and what
-experiments take.
-"""
+"""The tables of `docs/guides/speed.md` and of the results: the search beside what it was, and beside others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tabulating import Row, latest, origin, table
+from record import Row, latest
+
+from results_page.markdown import origin, table
 
 SEARCH = "search, chess, {}, against before"
 GOALS = {
@@ -29,7 +29,6 @@ GOALS = {
     "gate over a dataset": ("gate `lichess` over packed positions of chess, against before", "3,000,000/s"),
 }
 """What was to be reached: its row, and the goal where there is one."""
-
 LC0 = "puct, chess middlegame, 100000, batch {}, against lc0"
 PEERS = [
     ("chess, middlegame, 100,000 simulations, against lc0, batches of 8", LC0.format("8, loss"), "2 times"),
@@ -114,28 +113,6 @@ def _others() -> Iterator[tuple[str, str, str]]:
             yield label, f"{row['value']:.2f} times ({spread})", goal
 
 
-def hours() -> str:
-    """Returns how long the experiments take that are not finished."""
-    rows = list(latest("estimates").values())
-    cells = (
-        [
-            f"{row['name']}: `{row['run_command']}`",
-            row["value"],
-            *(row[part] for part in ("data", "training", "matches")),
-        ]
-        for row in rows
-    )
-    heads = "experiment | hours of one core, estimated | data | training | matches"
-    return "\n\n".join([table(heads, cells), origin(rows)])
-
-
-def estimated_runs() -> str:
-    """Returns what was said of small experiments before they began, and how long they took."""
-    rows = list(latest("estimated_runs").values())
-    cells = ([f"`{row['name']}`", row["value"], row["took"], row["ratio"]] for row in rows)
-    return "\n\n".join([table("experiment | estimated, s | took, s | ratio", cells), origin(rows)])
-
-
 def _both(rows: Mapping[str, Row], part: str, end: str, scale: float, unit: str) -> str:
     """Returns the range of all rows whose names have a part and an end."""
     return _range([scale * row["value"] for name, row in rows.items() if part in name and name.endswith(end)], unit)
@@ -191,11 +168,6 @@ def measured() -> list[Row]:
     return [row for name in ("side_by_side", "peers", "memory", "profiles") for row in latest(name).values()]
 
 
-def tables() -> str:
-    """Returns the four tables, one after the other."""
-    return "\n\n".join([against_before(), memory(), against_peers(), profiles()])
-
-
 def _cells(row: Row) -> list[str]:
     spread = f"{row['lowest']:.2f} to {row['highest']:.2f}"
     return [f"{row['ours']:,}", f"{row['theirs']:,}", f"{row['value']:.2f}", spread]
@@ -209,8 +181,6 @@ def _tree(name: str) -> str:
     return name.removeprefix("memory of a tree, chess, ")
 
 
-def gpu() -> str:
-    """Returns what `benchmarks/gpu_plan.sh` measured."""
-    rows = list(latest("gpu").values())
-    cells = ([row["name"], f"{row['value']:,} {row['unit']}", row.get("device", "–")] for row in rows)
-    return "\n\n".join([table("plan for a GPU | measured | on", cells), origin(rows)])
+def beside() -> str:
+    """Returns the four tables, one after the other, and where their rows come from."""
+    return "\n\n".join([against_before(), memory(), against_peers(), profiles(), origin(measured())])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from tabulating import Row, bounds, latest, table
+from record import Row, latest
 
 from moemcts.arena.intervals import Interval, mean_interval, t_quantile
 from moemcts.arena.rating import EloRange, score_of_elo
+from results_page.markdown import bounds, table
 
 ALPHA = 0.05
 CHESS: Mapping[str, Sequence[int]] = {

@@ -7,7 +7,34 @@ from collections.abc import Sequence
 
 from pooling import elo_of_counts
 from published import ANTICHESS_GENERATIONS, chess_loss
-from tabulating import Row, bounds, field_matches, field_table, latest, origin, points, table
+from record import Row, latest
+
+from results_page.markdown import bounds, origin, points, table
+from results_page.matches import field_matches, field_table
+
+
+def gates() -> str:
+    """Returns what gates found in data look like, and how networks behind them learned."""
+    rows = list(latest("gates").values())
+    clusters = [row for row in rows if "positions" in row]
+    trained = [row for row in rows if "policy loss" in row]
+
+    def shares(row: Row) -> list[str]:
+        return [" / ".join(f"{100 * x:.1f}" for x in row["shares"]), " / ".join(map(str, row["mean plies"]))]
+
+    found = [[row["name"], *shares(row), row["adjusted Rand index with lichess"]] for row in clusters]
+    learned = [
+        [row["name"], *shares(row), row["policy loss"], f"{100 * row['accuracy']:.1f}", row["value loss"]]
+        for row in trained
+    ]
+    one = trained[0]
+    how = (
+        f"Clusters: {clusters[0]['positions']:,} positions of chess. Pommerman: {one['samples']:,} samples of "
+        f"SimpleAgents' games, {one['held out']:,} held out for the losses, network `{one['network']}`, seed 0."
+    )
+    heads = "chess, clusters of input planes | phases, % of positions | mean plies | adjusted Rand index with `lichess`"
+    second = "Pommerman | phases, % of positions | mean plies | policy loss | accuracy % | value loss"
+    return "\n\n".join([table(heads, found), table(second, learned), how, origin(rows)])
 
 
 def selfplay() -> str:

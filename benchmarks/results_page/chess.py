@@ -1,0 +1,192 @@
+"""The tables of chess: experts against one network, networks by their size, gates, games between masters."""
+
+from __future__ import annotations
+
+from published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
+from record import Row, latest
+
+from moemcts.arena.rating import EloRange
+from moemcts.arena.verdict import counted
+from moemcts.references import parse_reference
+from results_page import corrections
+from results_page.markdown import arm_name, bounds, origin, table
+from results_page.matches import FEW
+
+PHASES = ("opening", "middlegame", "endgame", "all")
+USUAL_SIZE = "3 blocks of 16 channels"
+"""Of the networks of most comparisons in chess."""
+
+
+def size_of(network: str) -> str:
+    """Returns how large a residual network is, in words; of others their name."""
+    name, options = parse_reference(network)
+    if not {"blocks", "channels"} <= options.keys():
+        return name
+    return f"{counted(int(options['blocks']), 'block')} of {options['channels']} channels"
+
+
+def comparisons() -> list[list[Row]]:
+    """Returns the rows of each comparison in chess, those of most seeds and games first; of comparisons that were
+    pooled, those of all of them together.
+    """
+    runs: dict[str, list[Row]] = {}
+    for row in latest("chess").values():
+        runs.setdefault(" ".join([row["command"], *row.get("pooled", ())]), []).append(row)
+    parts = {command for rows in runs.values() for command in rows[0].get("pooled", ())}
+    whole = [rows for command, rows in runs.items() if command not in parts]
+    return sorted(whole, key=lambda rows: (-rows[0]["seeds"], -sum(row.get("games", 0) for row in rows)))
+
+
+def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
+    """Returns what is known of the networks of a comparison by arm; the arm `single` first."""
+    losses = {(row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
+    elos = {(row["arm"], row["kind"]): row for row in rows if row["kind"] != "loss"}
+    arms = list(dict.fromkeys(arm for arm, _, _ in losses))
+    cells = {}
+    for arm, network in [(arms[0], "single"), *((arm, "mixture") for arm in arms)]:
+        scheme = "single" if network == "single" else arm
+        known = {phase: losses.get((arm, network, phase)) for phase in PHASES}
+        cells[scheme] = {
+            "name": "single network" if network == "single" else arm_name(arm),
+            **{phase: "–" if row is None else f"{row['value']:.4f}" for phase, row in known.items()},
+            "accuracy": f"{100 * losses[arm, network, 'all']['accuracy']:.1f}",
+            "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
+            "searched": _elo(elos.get((scheme, "searched"))),
+            "by seed": _elo_by_seed(elos.get((scheme, "searched"))),
+            "raw": _elo(elos.get((scheme, "raw"))),
+            "paper Elo": f"{CHESS_ELO[scheme]:+z.1f}" if scheme in CHESS_ELO else "–",
+        }
+    return cells
+
+
+def _elo(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    if row["seeds"] == 1:
+        found = elo_range(row)
+        return f"{found.difference:+z.1f}, of these networks {found.interval_text} ({row['games']:,})"
+    alone = ""
+    if (own := row.get("own_score_interval")) and row["seeds"] in FEW:
+        found = EloRange.of(row["score"], own)
+        alone = f", of these networks {bounds((found.low, found.high), digits=1)}"
+    return f"{elo_range(row)}{alone} ({row['games']:,})"
+
+
+def elo_range(row: Row) -> EloRange:
+    """Returns the Elo of a match in chess, with the interval of its score over training seeds and openings."""
+    score = row["score"] if "score" in row else (row["wins"] + row["draws"] / 2) / row["games"]
+    return EloRange.of(score, row["score_interval"])
+
+
+def _elo_by_seed(row: Row | None) -> str:
+    return "–" if row is None else ", ".join(f"{one:+z.1f}" for one in row["elo_by_seed"])
+
+
+def comparison() -> str:
+    """Returns the losses of chess experts on the test set, and their Elo against the single network, run by run."""
+    runs = comparisons()
+    how = (
+        "Loss (0.99 policy, 0.01 value) on positions of May 2017. Elo against the single network of the same seed, "
+        "games in brackets; the interval of 95 % is that of the score, over training seeds and openings."
+    )
+    sizes = list(latest("chess_sizes").values())
+    parts = [how, *map(_comparison_of, runs), corrections.chess(), *([_sizes(sizes)] if sizes else [])]
+    return "\n\n".join([*filter(None, parts), origin([*latest("chess").values(), *sizes])])
+
+
+def _comparison_of(rows: list[Row]) -> str:
+    heads = (
+        "chess, gate `lichess` | opening | middlegame | endgame | all | accuracy % | paper: all "
+        "| Elo, searching | by training seed | Elo, no search | paper: Elo"
+    )
+    one = next(row for row in rows if row["kind"] == "loss" and row["phase"] == "all")
+    match = next(row for row in rows if row["kind"] == "searched")
+    last = one["seed"] + one["seeds"] - 1
+    seeds = f"Training seed {last}" if one["seeds"] == 1 else f"Training seeds {one['seed']} to {last}"
+    digits = ", in bf16" if one.get("precision") == "bf16" else ""
+    begun = (
+        f", beginning with one network that had learned from {one['start_samples']:,}" if "start_samples" in one else ""
+    )
+    game = f"`{one['game']}`; " if "game" in one else ""
+    how = (
+        f"{seeds}; {game}{one['samples_per_pass']:,} positions per "
+        f"pass{begun}, {one['test_samples']:,.0f} tested, network `{one['network']}`, trained with "
+        f"{one.get('value_weight', 0.01):g} value{digits}, {match['simulations']} simulations per move."
+    )
+    return "\n\n".join([table(heads, (list(row.values()) for row in comparison_cells(rows).values())), how])
+
+
+def _sizes(rows: list[Row]) -> str:
+    heads = "chess, one network | parameters | minutes of a core | positions | policy loss | value loss | accuracy %"
+    cells = (
+        [
+            f"`{row['network'].partition('&value')[0]}`",
+            f"{row['parameters']:,}",
+            f"{row['minutes']:g}",
+            f"{row['samples']:,}",
+            row["policy loss"],
+            row["value loss"],
+            f"{100 * row['accuracy']:.1f}",
+        ]
+        for row in rows
+    )
+    return table(heads, cells)
+
+
+def bishops() -> str:
+    """Returns what networks say of opposite-coloured bishops."""
+    rows = list(latest("bishops").values())
+    cells = [[row["name"].split(", ")[1], row["value"], row["wins"]] for row in rows]
+    heads = "opposite-coloured bishops | mean of \\|value\\|, 15 draws | mean value, 5 wins"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
+def chess_data() -> str:
+    """Returns what there is in games between masters, by gate, and how fast they are read."""
+    rows = latest("chess_data")
+    gates = dict.fromkeys(name.split(",")[0] for name in rows if "share of positions" in name)
+    cells, later = [], PHASES[1:3]
+    for gate in gates:
+        for part in ("train", "validation", "test"):
+            value = {key.partition(": ")[2]: row["value"] for key, row in rows.items() if f"{gate}, {part}:" in key}
+            shares = (f"{100 * value[f'share of positions, {phase}']:.1f}" for phase in PHASES[:3])
+            first = ((value[f"first move of the {phase}, {what}"] for what in ("mean", "deviation")) for phase in later)
+            begins = (f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in first)
+            back = f"{100 * value['share of games that go back']:.1f}"
+            cells.append([f"`{gate}`, {part}", " / ".join(shares), *begins, back])
+    heads = "gate, games | opening / middlegame / endgame, % of positions | first middlegame move | first endgame move"
+    others = [row for name, row in rows.items() if name.split(",")[0] not in gates or ":" not in name]
+    measured = table("chess family | measured", ([row["name"], f"{row['value']:,} {row['unit']}"] for row in others))
+    return "\n\n".join([table(f"{heads} | games that go back, %", cells), measured, origin(rows.values())])
+
+
+def summary() -> str:
+    """Returns what experts add to the single network in chess, those that learned from most first: each scheme of the
+    runs of several seeds, and of those of one seed what has learned from more than twice or less than half as much, or
+    is compared with experts by another gate.
+    """
+    shown: dict[tuple[str, int, int, str, str], list[str]] = {}
+    for rows in comparisons():
+        samples, num_seeds, before = rows[0]["samples_per_pass"], rows[0]["seeds"], rows[0].get("start_samples", 0)
+        game, size = rows[0].get("game", ""), size_of(rows[0]["network"])
+        arms = comparison_cells(rows)
+        of_gates = any(" by " in scheme for scheme in arms)
+        for scheme, cells in arms.items():
+            others = [most + begun for one, most, begun, of, _ in shown if (one, of) == (scheme, game)]
+            is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
+            is_new = num_seeds > 1 or of_gates or is_more
+            if scheme != "single" and cells["searched"] != "–" and is_new:
+                seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
+                planes = f", `{game.partition('?')[2]}`" if game else ""
+                of_size = "" if size == USUAL_SIZE else f", {size}"
+                name = f"{cells['name']}, {seen}{planes}{of_size}, {counted(num_seeds, 'seed')}"
+                shown.setdefault((scheme, samples, before, game, size), [name, cells["searched"], cells["paper Elo"]])
+    ordered = sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2])
+    most: dict[str, list[str]] = {}
+    for (scheme, _, before, *_), cells in ordered:
+        # The paper learned from more than all of these, and from the beginning: its number stands beside the largest.
+        if before or cells is not most.setdefault(scheme, cells):
+            cells[-1] = "–"
+    half = ", ".join(f"{elo:+z.1f}" for elo in CHESS_HALF_DATA)
+    rows = [*(cells for _, cells in ordered), ["the paper's `separated`, all with half of its data", "–", half]]
+    return table("chess, Elo over the single network, experts by `lichess`, 95 % (games) | ours | paper", rows)
