@@ -11,10 +11,10 @@ from moemcts.report.findings import findings
 from moemcts.report.page import Report, write_report
 from moemcts.report.selfplay import selfplay_report
 from moemcts.report.training import training_report
+from moemcts.runs import experiment_outcomes, selfplay_outcomes
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.run import Run, kind_of
 from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_outcomes import outcomes_of
 from moemcts.runs.training import Training
 from moemcts.work.progress import Progress
 
@@ -22,9 +22,9 @@ REPORT = "report"
 """The folder in a run's that its report is in."""
 
 _REPORTS: dict[type[Run[Any]], Callable[[Any], Report]] = {
-    Experiment: lambda run: findings(run.outcomes()),
+    Experiment: lambda run: findings(experiment_outcomes.outcomes_of(run)),
     Training: lambda run: training_report(run.outcomes()),
-    SelfPlay: lambda run: selfplay_report(outcomes_of(run)),
+    SelfPlay: lambda run: selfplay_report(selfplay_outcomes.outcomes_of(run)),
 }
 _KINDS = {kind.kind: kind for kind in _REPORTS}
 
@@ -46,11 +46,11 @@ def finish(run: Run[Any], progress: Progress, tell: Callable[[Report], None] = u
 
 
 def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
-    """Writes the report of a run that is done anew, and returns it; raises as `Run.load` and `Run.opened`.
+    """Writes the report of a run that is done anew, and returns it; raises as `read` and `Run.opened`.
 
     Raises MoemctsError where the run is not done.
     """
-    run = load(folder, allow_programs=allow_programs)
+    run = read(folder, allow_programs=allow_programs)
     with run.opened():
         if run.waiting():
             raise MoemctsError(f"{folder} is not done yet; go on with it: {run.command} --resume {folder}")
@@ -59,9 +59,9 @@ def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
         return report
 
 
-def load(folder: Path, *, allow_programs: bool = False) -> Run[Any]:
-    """Opens a run of any kind; raises as `Run.load`, and UsageError for a kind that there is not."""
+def read(folder: Path, *, allow_programs: bool = False) -> Run[Any]:
+    """Opens a run of any kind to look at; raises as `Run.read`, and UsageError for a kind that there is not."""
     kind = kind_of(folder)
     if kind not in _KINDS:
         raise UsageError(f"expected {' or '.join(_KINDS)} as the kind of the run in {folder}, got {kind!r}")
-    return _KINDS[kind].load(folder, allow_programs=allow_programs)
+    return _KINDS[kind].read(folder, allow_programs=allow_programs)

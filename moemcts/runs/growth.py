@@ -38,7 +38,7 @@ def grown(
     Arms that it has are called as before, whatever differs between them and the new ones. Nothing is written before
     `keep_growth`. Raises UsageError for what it has already, for fewer games or seeds than it has, and where files of
     arms that it has would be called otherwise beside the new ones; ForeignData where what was made would not be made
-    with these settings.
+    with these settings; as `Run.check_networks`.
     """
     config, game = experiment.config, experiment.game
     added = {
@@ -62,6 +62,7 @@ def grown(
     called = [*(config.gate_names or config.gates), *gates]
     values["gate_names"] = called if called != values["gates"] else []
     larger = _with_settings(experiment, values)
+    larger.check_networks()
     _check_larger(experiment, larger)
     if config.begun_with is None and any(_renamed(experiment, larger)):
         num_gates = len([gate for gate in config.gates if gate != NO_GATE])

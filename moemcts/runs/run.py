@@ -72,33 +72,35 @@ class Run(ABC, Generic[Config]):
     config_type: ClassVar[type[RunConfig]]
 
     def __init__(self, folder: Path, config: Config) -> None:
-        """Raises UsageError where the configuration names something that does not exist, MoemctsError where its network
-        is none for the game.
-        """
+        """Raises UsageError where the configuration names something that does not exist; networks are not looked at."""
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
-        self.check_network(config.network)
         config.training.check_layout(self.game.spec.observation_shape)
 
-    def check_network(self, reference: str) -> None:
-        """Raises UsageError where there is no such network, MoemctsError where it is none for the game."""
+    def check_networks(self) -> None:
+        """Raises UsageError where the run names a network that does not exist, MoemctsError where one is none for the
+        game: whoever is to estimate, learn or play asks first, as each has to be made and answer.
+        """
         from moemcts.learn.networks.contract import check_network
 
         spec = self.game.spec
-        check_network(plugins().network(reference, spec.observation_shape, spec.num_actions), spec)
+        for reference in self.networks:
+            check_network(plugins().network(reference, spec.observation_shape, spec.num_actions), spec)
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:
         """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already, or
-        samples or experts.
+        samples or experts, and as `check_networks`.
         """
         check_path(folder)
         _check_free(folder, cls.noun)
         _check_seed(config)
         # Whoever opens the folder has what its file says: so does who writes it.
         written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
-        return cls(folder, written)
+        run = cls(folder, written)
+        run.check_networks()
+        return run
 
     @classmethod
     def create(cls, folder: Path, config: Config) -> Self:
@@ -109,7 +111,14 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def load(cls, folder: Path, *, allow_programs: bool = False) -> Self:
-        """Opens a run to go on with.
+        """Opens a run to go on with; raises as `read` and `check_networks`."""
+        run = cls.read(folder, allow_programs=allow_programs)
+        run.check_networks()
+        return run
+
+    @classmethod
+    def read(cls, folder: Path, *, allow_programs: bool = False) -> Self:
+        """Opens a run to look at.
 
         Raises MoemctsError where there is none, UsageError for one of another kind, and for one whose settings would
         start programs unless that is allowed: a folder may come from somebody else.
@@ -261,6 +270,11 @@ class Run(ABC, Generic[Config]):
     def gates(self) -> Sequence[str]:
         """The gates that the run uses, as users write them."""
 
+    @property
+    def networks(self) -> Sequence[str]:
+        """The networks that it trains."""
+        return [self.config.network]
+
     @abstractmethod
     def parts(self) -> Sequence[Part]:
         """Returns all parts, in the order in which they are done."""
@@ -363,5 +377,5 @@ class DoPart:
 
 
 def _part_doer(kind: type[Run[Any]], folder: Path) -> DoPart:
-    # Whoever started this process has allowed what the settings name.
-    return DoPart(kind.load(folder, allow_programs=True))
+    # Whoever started this process has allowed what the settings name, and looked at the networks.
+    return DoPart(kind.read(folder, allow_programs=True))

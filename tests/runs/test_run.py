@@ -20,12 +20,15 @@ from runs_for_tests import EXPERIMENT, NETWORK, SMALL, edit, experiment
 from trained_for_tests import with_gpus
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.learn.networks import contract
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.environment import as_typed
 from moemcts.runs.estimate import estimate
-from moemcts.runs.finishing import finish
+from moemcts.runs.experiment_outcomes import outcomes_of
+from moemcts.runs.finishing import finish, rewrite
+from moemcts.runs.growth import grown
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
@@ -139,10 +142,10 @@ def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monke
         run.work(Silence())
     assert set(seen) == {"cuda:1"}
     seen.clear()
-    run.outcomes()
+    outcomes_of(run)
     assert set(seen) == {"cuda"}, "losses are found where the training was, games are read without anybody"
     seen = with_gpus(monkeypatch, 0)
-    Experiment.load(copy).outcomes()
+    outcomes_of(Experiment.load(copy))
     assert set(seen) == {"cpu"}, "a report needs no GPU"
 
 
@@ -153,12 +156,12 @@ def test_games_that_are_lost_are_played_again_for_the_report(copy: Path, monkeyp
     monkeypatch.setattr(
         Experiment, "experts", lambda run, arm, *rest, **how: opened.append(arm.name) or experts(run, arm, *rest, **how)
     )
-    outcomes = run.outcomes()
+    outcomes = outcomes_of(run)
     assert opened == ["plies"], "who has played is not opened to read the games"
     path = copy / "matches" / "searched-plies-0.jsonl"
     header, *games = path.read_text().splitlines(keepends=True)
     path.write_text("".join([header, *games[1:]]))
-    assert run.outcomes().searched.results == outcomes.searched.results
+    assert outcomes_of(run).searched.results == outcomes.searched.results
     assert sorted(path.read_text().splitlines(keepends=True)) == sorted([header, *games])
 
 
@@ -529,3 +532,18 @@ def test_a_single_network_alone_still_plays_an_agent(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run", gates=["none"], match={"games": 4, "field": "random"})
     assert [arm.name for arm in run.contestants()] == ["single"]
     assert "4 games per arm" in run.describe()
+
+
+def test_networks_are_asked_before_a_run_goes_on_and_not_for_its_report(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(contract, "check_network", lambda network, spec: asked.append(network))
+    rewrite(copy)
+    assert not asked
+    run = Experiment.load(copy)
+    assert len(asked) == 1
+    grown(run, networks=["mlp?width=4&layers=1"])
+    assert len(asked) == 3
+    Experiment.prepare(copy.parent / "new", run.config)
+    assert len(asked) == 4
