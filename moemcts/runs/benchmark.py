@@ -21,7 +21,6 @@ from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm, file_label
 from moemcts.runs.config_file import CONFIG
 from moemcts.runs.experiment import Experiment
-from moemcts.runs.experiment_outcomes import outcomes_of
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
 from moemcts.runs.presets import layered, load_preset
@@ -261,7 +260,7 @@ class DoUnit:
             keep_growth(experiment)
         with experiment.opened():
             experiment.work(Silence())
-        outcomes = outcomes_of(experiment)
+        outcomes = experiment.outcomes()
         hours = hours_before + (time.monotonic() - started) / 3600
         # Its folder may be older than the suite's file: a row says what was played.
         own = (experiment.config.search.simulations or 0, EACH)

@@ -12,23 +12,27 @@ from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.match import MatchResult
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import MatchSchedule
+from moemcts.arena.verdict import counted
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
-from moemcts.runs.arms import NO_GATE, Arm
+from moemcts.report.contest import Unplayed
+from moemcts.report.outcomes import Learned, Outcomes, Phases
+from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.boards import Absent, Boards
 from moemcts.runs.fields import make_field
-from moemcts.runs.held_out import losses_part, num_processes
+from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import with_whole_paths
-from moemcts.runs.learning import check_data, data_part, train_experts, training_settings, with_players
+from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
 from moemcts.runs.phase_samples import check_samples
+from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
 from moemcts.runs.run import DoPart, Part, Run
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
-from moemcts.runs.times import Timed
+from moemcts.runs.times import Timed, describe_times
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
 from moemcts.work import Workers, num_cores, workers
@@ -82,11 +86,6 @@ class Experiment(Run[ExperimentConfig]):
     def gates(self) -> list[str]:
         """The gates that make experts; the single network's is not among them."""
         return [gate for gate in self.config.gates if gate != NO_GATE]
-
-    @property
-    def networks(self) -> Sequence[str]:
-        """The networks of all arms."""
-        return self.config.all_networks
 
     @property
     def gate_names(self) -> dict[str, str]:
@@ -229,20 +228,6 @@ class Experiment(Run[ExperimentConfig]):
         """Returns the games of a kind and a training seed that one of `players` plays."""
         return self._schedule(kind, seed, player, self._agents)
 
-    def results(self, kind: str) -> list[MatchResult]:
-        """Returns the matches of a kind, one per training seed; none where nobody plays."""
-        return [
-            MatchResult.joined(
-                [self._read(kind, seed, player) for player in self.players(kind)], baseline=self.single.name
-            )
-            for seed in self.seeds
-            if self._num_games(kind) and self.contestants()
-        ]
-
-    def training_folder(self, arm: Arm, seed: int) -> Path:
-        """Returns where a training keeps its state and what it has measured."""
-        return self.folder / "training" / f"{arm.label}-{seed}"
-
     def _schedule(self, kind: str, seed: int, player: str, make: Callable[..., Mapping[str, Agent]]) -> MatchSchedule:
         seated = self.field.seated(self.arms)
         arms = [arm for arm in self.arms if arm.name == player or arm in seated]
@@ -255,6 +240,65 @@ class Experiment(Run[ExperimentConfig]):
             seed,
             {"search": search, **self.weights_of(arms, seed)},
             functools.partial(_remade, self.folder, kind, seed, player),
+        )
+
+    def outcomes(self) -> Outcomes:
+        """Returns what was made; the experiment must be done."""
+        sources, first = self.sources(), self.seeds[0]
+        experts = {arm.name: self.trained(arm, first) for arm in self.teams}
+        searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
+        singles, limit = [arm.name for arm in self.arms if arm.is_single], self.config.search.simulations
+        return Outcomes(
+            title=f"{self.config.game}: {', '.join(self.gate_names.values()) or 'a single network'}",
+            making=self._making(),
+            settings=self.config.model_dump(mode="json"),
+            searched=self.field.contest(searched, f"{limit} simulations per move", singles, self.seeds)
+            if searched
+            else Unplayed(seeds=tuple(self.seeds)),
+            measured_on=sources.kind,
+            raw=self.field.contest(raw, "The policy's best action", singles, self.seeds) if raw else None,
+            singles={
+                arm.name: [row for seed in self.seeds for row in losses_of(self, arm, seed)]
+                for arm in (self.single, *self.other_singles)
+            },
+            teams=tuple(
+                Learned(
+                    name=arm.name,
+                    label=arm.label,
+                    is_single=arm.is_single,
+                    phase_names=experts[arm.name].gate.phase_names,
+                    losses=mean_losses(self, arm),
+                    single=losses_of(self, arm, first)[0],
+                    metrics=measurements(self._training_folder(arm, first)),
+                )
+                for arm in self.teams
+            ),
+            phases=tuple(self._phases(gate, sources, experts, searched[0]) for gate in self.gates),
+        )
+
+    def _phases(self, gate: str, sources: Sources, experts: Mapping[str, ExpertSet], result: MatchResult) -> Phases:
+        arm = next(arm.name for arm in self.teams if arm.gate == gate)
+        record = result.games(arm)[0]
+        openings = {
+            opening.name: opening.start for opening in self.boards.openings(self.seeds[0], self.config.match.games)
+        }
+        timeline = timeline_of(record, openings[record.opening], self.game, experts[arm])
+        names = list(self.gate_names.values())
+        name = self.gate_names[gate]
+        label = file_labels(names)[names.index(name)]
+        return describe_phases(name, label, experts[arm].gate, sources.training, timeline)
+
+    def _making(self) -> str:
+        config = self.config
+        found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
+        found += [f"- {self.boards.beginnings}\n"] if self.contestants() else []
+        times = describe_times(self.folder)
+        took = f"- took {times}; {counted(self.num_workers, 'worker')}\n" if times else ""
+        return (
+            f"- {self.describe()}\n{''.join(found)}"
+            f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"
+            f"{self.describe_environment()}\n{took}"
+            "- all settings: `config.toml`; all games: `matches/`; all measurements: `training/*/metrics.jsonl`"
         )
 
     def _training(self, arm: Arm, seed: int, data: Part) -> Part:
@@ -314,7 +358,7 @@ class Experiment(Run[ExperimentConfig]):
             arm,
             self.gate(arm.gate),
             self.sources(),
-            training_folder=self.training_folder(arm, seed),
+            training_folder=self._training_folder(arm, seed),
             experts_folder=self._experts_folder(arm, seed),
             on_progress=lambda state: advance(state.step, state.num_steps),
             seed=seed,
@@ -322,6 +366,15 @@ class Experiment(Run[ExperimentConfig]):
 
     def _play(self, kind: str, seed: int, player: str, advance: Advance, crew: Workers | None = None) -> None:
         self._match(kind, seed, player, advance, crew)
+
+    def _results(self, kind: str) -> list[MatchResult]:
+        return [
+            MatchResult.joined(
+                [self._read(kind, seed, player) for player in self.players(kind)], baseline=self.single.name
+            )
+            for seed in self.seeds
+            if self._num_games(kind) and self.contestants()
+        ]
 
     def _read(self, kind: str, seed: int, player: str) -> MatchResult:
         """Returns a match that is over; only where games of it are missing do its agents have to play."""
@@ -349,6 +402,9 @@ class Experiment(Run[ExperimentConfig]):
 
     def _num_games(self, kind: str) -> int:
         return self.config.match.raw_games if kind == RAW else self.config.match.games
+
+    def _training_folder(self, arm: Arm, seed: int) -> Path:
+        return self.folder / "training" / f"{arm.label}-{seed}"
 
     def _experts_folder(self, arm: Arm, seed: int) -> Path:
         return self.folder / "experts" / f"{arm.label}-{seed}"

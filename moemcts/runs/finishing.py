@@ -11,10 +11,10 @@ from moemcts.report.findings import findings
 from moemcts.report.page import Report, write_report
 from moemcts.report.selfplay import selfplay_report
 from moemcts.report.training import training_report
-from moemcts.runs import experiment_outcomes, selfplay_outcomes
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.run import Run, kind_of
 from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay_outcomes import outcomes_of
 from moemcts.runs.training import Training
 from moemcts.work.progress import Progress
 
@@ -22,9 +22,9 @@ REPORT = "report"
 """The folder in a run's that its report is in."""
 
 _REPORTS: dict[type[Run[Any]], Callable[[Any], Report]] = {
-    Experiment: lambda run: findings(experiment_outcomes.outcomes_of(run)),
+    Experiment: lambda run: findings(run.outcomes()),
     Training: lambda run: training_report(run.outcomes()),
-    SelfPlay: lambda run: selfplay_report(selfplay_outcomes.outcomes_of(run)),
+    SelfPlay: lambda run: selfplay_report(outcomes_of(run)),
 }
 _KINDS = {kind.kind: kind for kind in _REPORTS}
 

@@ -85,7 +85,7 @@ class Run(ABC, Generic[Config]):
         from moemcts.learn.networks.contract import check_network
 
         spec = self.game.spec
-        for reference in self.networks:
+        for reference in self.config.all_networks:
             check_network(plugins().network(reference, spec.observation_shape, spec.num_actions), spec)
 
     @classmethod
@@ -269,11 +269,6 @@ class Run(ABC, Generic[Config]):
     @abstractmethod
     def gates(self) -> Sequence[str]:
         """The gates that the run uses, as users write them."""
-
-    @property
-    def networks(self) -> Sequence[str]:
-        """The networks that it trains."""
-        return [self.config.network]
 
     @abstractmethod
     def parts(self) -> Sequence[Part]:

@@ -148,6 +148,11 @@ class RunConfig(Section):
         training: TrainerConfig = TrainerConfig()
         start: str = ""
 
+    @property
+    def all_networks(self) -> list[str]:
+        """The networks that it trains."""
+        return [self.network]
+
     def filled(self) -> Self:
         """Returns the settings with values in place of defaults that depend on other settings."""
         return self

@@ -26,7 +26,6 @@ from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.environment import as_typed
 from moemcts.runs.estimate import estimate
-from moemcts.runs.experiment_outcomes import outcomes_of
 from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.growth import grown
 from moemcts.runs.kept_gates import keep_gate, kept_gate
@@ -142,10 +141,10 @@ def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monke
         run.work(Silence())
     assert set(seen) == {"cuda:1"}
     seen.clear()
-    outcomes_of(run)
+    run.outcomes()
     assert set(seen) == {"cuda"}, "losses are found where the training was, games are read without anybody"
     seen = with_gpus(monkeypatch, 0)
-    outcomes_of(Experiment.load(copy))
+    Experiment.load(copy).outcomes()
     assert set(seen) == {"cpu"}, "a report needs no GPU"
 
 
@@ -156,12 +155,12 @@ def test_games_that_are_lost_are_played_again_for_the_report(copy: Path, monkeyp
     monkeypatch.setattr(
         Experiment, "experts", lambda run, arm, *rest, **how: opened.append(arm.name) or experts(run, arm, *rest, **how)
     )
-    outcomes = outcomes_of(run)
+    outcomes = run.outcomes()
     assert opened == ["plies"], "who has played is not opened to read the games"
     path = copy / "matches" / "searched-plies-0.jsonl"
     header, *games = path.read_text().splitlines(keepends=True)
     path.write_text("".join([header, *games[1:]]))
-    assert outcomes_of(run).searched.results == outcomes.searched.results
+    assert run.outcomes().searched.results == outcomes.searched.results
     assert sorted(path.read_text().splitlines(keepends=True)) == sorted([header, *games])
 
 
