@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +27,11 @@ from moemcts.runs.presets import layered, load_preset
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.run import changes
 from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
+from moemcts.runs.times import TIMES, Timed, starts
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, read_toml, write_json
 from moemcts.work import Report
-from moemcts.work.progress import Silence
+from moemcts.work.progress import Advance, Silence
 
 EACH = "each"
 """The routing of an experiment itself: every position by its own expert."""
@@ -222,7 +223,11 @@ class DoUnit:
         if not is_played or begun != now:
             if not begun:
                 write_json(self._folder / unit.name / _BEGUN, now)
-            rows = self._rows(unit, max((row["hours"] for row in rows), default=0.0))
+            if rows and not (self._folder / unit.name / TIMES).exists():
+                # Those of before times were kept know how long they took.
+                earlier = 3600 * max(row["hours"] for row in rows)
+                write_json(self._folder / unit.name / TIMES, {"starts": [{"earlier": earlier}]})
+            rows = self._rows(unit)
             write_json(kept, rows)
             # Last: until then the rows are those of what was begun, which had fewer arms or games.
             write_json(self._folder / unit.name / _BEGUN, now)
@@ -251,31 +256,35 @@ class DoUnit:
             return experiment
         return grown(experiment, gates=gates, schemes=schemes, changes=games)
 
-    def _rows(self, unit: Unit, hours_before: float) -> list[dict[str, Any]]:
+    def _rows(self, unit: Unit) -> list[dict[str, Any]]:
         folder, config = self._folder / unit.name / _RUN, unit.config()
-        started = time.monotonic()
+        times = Timed(Silence(), folder.parent)
         fresh = not (folder / CONFIG).exists()
         begun = Experiment.create(folder, config) if fresh else self._load(folder)
         if (experiment := self._grown(begun, unit)) is not begun:
             keep_growth(experiment)
         with experiment.opened():
-            experiment.work(Silence())
+            experiment.work(times)
         outcomes = experiment.outcomes()
-        hours = hours_before + (time.monotonic() - started) / 3600
         # Its folder may be older than the suite's file: a row says what was played.
         own = (experiment.config.search.simulations or 0, EACH)
         further = [pair for pair in unit.played if pair != own]
         rows = [self._row(unit, arm, *own, _Points.of(outcomes.searched, arm)) for arm in experiment.teams]
         for budget, routing in further:
             for arm in experiment.teams:
-                found = _Points.of(self._further(experiment, arm, budget, routing), arm)
+                with times.task("further games", "games") as advance:
+                    contest = self._further(experiment, arm, budget, routing, advance)
+                found = _Points.of(contest, arm)
                 rows.append(self._row(unit, arm, budget, routing, found))
-        measured = {arm.name: self._measured(experiment, arm) for arm in experiment.teams}
+        with times.task("routings", "sets of experts"):
+            measured = {arm.name: self._measured(experiment, arm) for arm in experiment.teams}
         losses = {team.name: {row.name: row for row in team.losses} for team in outcomes.teams}
         weights = {
             "policy_weight": config.training.policy_weight,
             "value_weight": config.training.value_weight,
         }
+        # Of all starts, also of those that were killed.
+        seconds = math.fsum(spent for start in starts(folder.parent) for spent in start.values())
         for row in rows:
             arm_name = row.pop("arm")
             table = losses[arm_name]
@@ -283,7 +292,7 @@ class DoUnit:
                 **measured[arm_name],
                 "loss_single": table[SINGLE].loss("all", **weights),
                 "loss_mixture": list(table.values())[-1].loss("all", **weights),
-                "hours": round(hours, 5),
+                "hours": round(seconds / 3600, 5),
                 "first_start": fresh,
                 **origin(),
             }
@@ -320,7 +329,7 @@ class DoUnit:
             "variance": round(found.variance, 4),
         }
 
-    def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str) -> Contest:
+    def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str, advance: Advance) -> Contest:
         """Plays a set of experts with another budget or routing, all else as in its experiment."""
         config, field, single = experiment.config, experiment.field, experiment.single
         search = config.search.model_copy(update={"simulations": budget})
@@ -355,7 +364,7 @@ class DoUnit:
             },
         )
         label = f"further-{arm.label}-{budget}-{routing}"
-        result = experiment.boards.play(schedule, config.seed, label=label, baseline=single.name)
+        result = experiment.boards.play(schedule, config.seed, label=label, baseline=single.name, advance=advance)
         return field.contest([result], f"{budget} simulations per move", [single.name], [config.seed])
 
 

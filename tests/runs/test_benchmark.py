@@ -224,6 +224,21 @@ def test_budgets_and_routings_that_a_suite_gains_are_played(copy: Path, monkeypa
     assert rows[0]["hours"] > before[0]["hours"]
 
 
+def test_hours_are_those_of_all_starts(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = copy / "out" / "tictactoe-0"
+    # As a start leaves it that was killed before it had rows.
+    kept = [row | {"hours": 3.0} for row in json.loads((unit / "rows.json").read_text())]
+    (unit / "rows.json").unlink()
+    (unit / "times.json").write_text('{"starts": [{"training": 7200.0}]}')
+    assert again(copy, monkeypatch) == 0
+    assert {2 < row["hours"] < 2.2 for row in json.loads((unit / "rows.json").read_text())} == {True}
+    # Rows of before times were kept.
+    (unit / "rows.json").write_text(json.dumps(kept))
+    (unit / "times.json").unlink()
+    assert again(copy, monkeypatch, ("budgets = [2, 4]", "budgets = [2, 3]")) == 0
+    assert {3 < row["hours"] < 3.2 for row in json.loads((unit / "rows.json").read_text())} == {True}
+
+
 @pytest.mark.parametrize(
     ("gates", "arms"),
     [
