@@ -164,8 +164,8 @@ def _strength_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
         lines,
     )
     caption = (
-        f"Elo over generation {points[0][0]} with 95 % intervals; dashed are opponents that stay the same, those that "
-        "are far away at the edge."
+        f"Elo over generation {points[0][0]} with 95 % intervals; broken lines are opponents that stay the same, "
+        "those with an arrow are far above or below."
     )
     return [Figure("strength", image, caption)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -113,10 +114,20 @@ def test_a_weak_opponent_does_not_flatten_the_strength_of_generations() -> None:
     assert axes.get_ylabel() == "Elo over generation 1"
     low, high = axes.get_ylim()
     assert high - low < 250
-    assert {text.get_text() for text in axes.texts} == {"uct", "↓ random -900"}
     legend = axes.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["95 % interval", "generations"]
+    told = ["95 % interval", "generations", "uct +70", "↓ random -900"]
+    assert [text.get_text() for text in legend.get_texts()] == told
+
+
+def test_names_of_opponents_of_equal_strength_do_not_hide_each_other() -> None:
+    others = {"uct": 70.0, "single": 70.0, "experts": 72.0, "random": -900.0, "first": -950.0}
+    figure = strength_curve([1, 2, 5], [0.0, 50.0, 90.0], [10.0] * 3, others)
+    figure.canvas.draw()
+    names = [text for text in figure.findobj(Text) if any(name in text.get_text() for name in others)]
+    assert len(names) == len(others)
+    for one, other in combinations([text.get_window_extent() for text in names], 2):
+        assert not one.overlaps(other)
 
 
 def test_the_yardstick_is_not_coloured_as_experts_are() -> None:
