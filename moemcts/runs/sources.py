@@ -46,9 +46,11 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     them. Raises MoemctsError where there is no dataset, ForeignData where it is of another game, UsageError where
     one serves twice, or two were played alike.
     """
+    from moemcts.learn.data.shards import part_ids, read_manifest
+
     folders = _folders(config, own)
     found = {kind: _open(folder, game) for kind, folder in folders.items()}
-    ids = [dataset.id for dataset in found.values()]
+    ids = [one for folder in folders.values() for one in part_ids(read_manifest(folder))]
     if len(set(ids)) < len(ids):
         named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
         raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")

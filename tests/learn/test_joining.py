@@ -13,6 +13,9 @@ from moemcts.learn.data.generation import generate
 from moemcts.learn.data.joining import join
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.shards import ShardWriter, read_manifest
+from moemcts.runs.settings import DataConfig
+from moemcts.runs.sources import open_sources
+from moemcts.store import write_toml
 
 
 def played(folder: Path, num_samples: int, seed: int) -> Path:
@@ -69,6 +72,19 @@ def test_joined_datasets_can_be_joined_again_and_no_game_comes_twice(parts: list
         with pytest.raises(UsageError, match="got the same ones in"):
             join(folders, TicTacToe(), out=tmp_path / "twice")
     assert not (tmp_path / "twice").exists()
+
+
+def test_parts_that_were_not_played_here_do_not_come_twice_either(parts: list[Path], tmp_path: Path) -> None:
+    for part in parts:
+        manifest = read_manifest(part)
+        # As of an import.
+        write_toml(part / "manifest.toml", manifest | {"source": {"files": ["games.pgn"]}})
+    joined = join(parts, TicTacToe(), out=tmp_path / "joined")
+    with pytest.raises(UsageError, match="got the same ones in"):
+        join([joined, parts[1]], TicTacToe(), out=tmp_path / "twice")
+    data = DataConfig(folder=str(joined), test=str(parts[0]))
+    with pytest.raises(UsageError, match="expected different samples to learn from and to measure on"):
+        open_sources(data, joined, TicTacToe())
 
 
 def test_one_dataset_an_unfinished_one_and_one_of_another_game_are_refused(parts: list[Path], tmp_path: Path) -> None:

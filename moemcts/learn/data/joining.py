@@ -9,7 +9,7 @@ from typing import Any
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.learn.data.shards import ShardWriter, dataset_id, played_by, read_manifest, read_shards
+from moemcts.learn.data.shards import ShardWriter, dataset_id, part_ids, played_by, read_manifest, read_shards
 
 
 def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "") -> Path:
@@ -49,7 +49,7 @@ def _check_apart(folders: Sequence[Path], manifests: Sequence[Mapping[str, Any]]
     """Raises UsageError where two datasets have games in common."""
     seen: dict[str, Path] = {}
     for folder, manifest in zip(folders, manifests, strict=True):
-        for played in {dataset_id(manifest), *played_by(manifest)}:
+        for played in {*part_ids(manifest), *played_by(manifest)}:
             if played in seen:
                 raise UsageError(
                     f"expected datasets of different games, got the same ones in {seen[played]} and {folder}; "

@@ -221,6 +221,12 @@ def dataset_id(manifest: Mapping[str, Any]) -> str:
     return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]
 
 
+def part_ids(manifest: Mapping[str, Any]) -> set[str]:
+    """Returns the names of the samples of a dataset and, where it was joined, of each of its parts."""
+    joined = manifest["source"].get("joined", [])
+    return {dataset_id(manifest), *(str(part["id"]) for part in joined if "id" in part)}
+
+
 def played_by(manifest: Mapping[str, Any]) -> list[str]:
     """Returns a name for the games of each part of a dataset that was played here; those of two that have a name in
     common begin with the same games, however many of these each has.
