@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import Game
 from moemcts.learn.data.generation import FRUITLESS
 from moemcts.learn.data.shards import ShardWriter
@@ -121,8 +121,16 @@ def read_chunk(path: Path) -> Played:
 
 
 def done_before(paths: Sequence[Path]) -> Speed:
-    """Returns how many games and samples there are in files of an earlier start."""
-    found = [read_chunk(path) for path in paths]
+    """Returns how many games and samples there are in files of an earlier start.
+
+    A file that is not whole, as a copy that was broken off leaves it, is removed: its games are played again.
+    """
+    found = []
+    for path in paths:
+        try:
+            found.append(read_chunk(path))
+        except DamagedFile:
+            path.unlink()
     return Speed(num_games=sum(map(len, found)), num_samples=sum(len(one.records) for one in found))
 
 

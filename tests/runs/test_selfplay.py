@@ -484,6 +484,28 @@ def test_games_of_an_earlier_start_count_as_done(tmp_path: Path, size: dict[str,
     assert seen[-1] == expected
 
 
+@pytest.mark.parametrize("size", [{"games": 12}, {"samples": 60}])
+@pytest.mark.parametrize("left", [0, 100, -100])
+def test_games_of_which_a_copy_has_a_part_are_played_again(tmp_path: Path, size: dict[str, int], left: int) -> None:
+    changes = {"generations": 1, "games": size, "gauntlet": {"games": 0}, "promotion": {"rule": "none"}}
+    whole = selfplay(tmp_path / "whole", **changes)
+    run = selfplay(tmp_path / "copy", **changes)
+
+    def killed(done: int, total: int) -> None:
+        if run.on_disk.chunks(1):
+            raise Killed
+
+    for one in (run, whole):
+        one.do("start", unheard)
+    with pytest.raises(Killed):
+        run.do("games-0001", killed)
+    (chunk,) = run.on_disk.chunks(1)
+    chunk.write_bytes(chunk.read_bytes()[:left])
+    for one in (run, whole):
+        one.do("games-0001", unheard)
+    assert contents(run.on_disk.games(1)) == contents(whole.on_disk.games(1))
+
+
 def test_the_speed_of_shares_is_that_of_their_last_reports() -> None:
     speed = SpeedOfShares()
     for share, num_games in ((0, 1), (3, 2), (0, 4)):
