@@ -232,7 +232,7 @@ def seed_interval(
             [one.mean for one in inner],
             variances,
             num_observations=sum(one.num_observations for one in inner),
-            num_clusters=sum(one.num_clusters for one in inner),
+            num_clusters=[one.num_clusters for one in inner],
             bounds=bounds,
             confidence=confidence,
         )
@@ -257,13 +257,16 @@ def pooled_interval(
     variances: Sequence[float],
     *,
     num_observations: int,
-    num_clusters: int,
+    num_clusters: int | Sequence[int],
     bounds: Interval = (-1.0, 1.0),
     confidence: float = 0.95,
 ) -> SeedEstimate:
     """Returns the mean effect over several training seeds, as `seed_interval`, from what the games of each say, `[S]`:
     their mean, and the variance of that mean by these games alone, see `agreed_variance`.
 
+    `num_clusters` are the groups of games of each seed, or of all together where each has as many. The degrees of
+    freedom of `own_interval` are those of Welch, Biometrika 34 (1947) 28-35: a seed of few groups has most of the
+    variance, and knows little of it.
     Raises ValueError for less than two seeds, and for a variance that is not above zero.
     """
     if len(means) < 2 or len(variances) != len(means):
@@ -277,7 +280,10 @@ def pooled_interval(
     between, games = float(np.var(means, ddof=1)), float(np.mean(variances))
     error = math.sqrt(max(between, games) / num_seeds)
     low, high = _cut(mean, t_quantile((1 + confidence) / 2, num_seeds - 1) * error, bounds)
-    own = t_quantile((1 + confidence) / 2, max(num_clusters - num_seeds, 1)) * math.sqrt(games / num_seeds)
+    each = [num_clusters / num_seeds] * num_seeds if isinstance(num_clusters, int) else num_clusters
+    shares = [variance / sum(variances) for variance in variances]
+    degrees = 1 / sum(share**2 / max(number - 1, 1) for share, number in zip(shares, each, strict=True))
+    own = t_quantile((1 + confidence) / 2, degrees) * math.sqrt(games / num_seeds)
     return SeedEstimate(
         mean=mean,
         low=low,

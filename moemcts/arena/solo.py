@@ -211,6 +211,6 @@ def mean_over_seeds(
         found.seed_means,
         [found.num_seeds * found.own_variance] * found.num_seeds,
         num_observations=found.num_observations,
-        num_clusters=sum(len(set(played)) for played in boards),
+        num_clusters=[len(set(played)) for played in boards],
         bounds=UNBOUNDED,
     )

@@ -227,6 +227,18 @@ def test_the_interval_of_these_seeds_covers_what_their_own_networks_are_worth() 
     assert seed_interval([[0.0, 1.0, 0.5]]).own_interval == mean_interval([0.0, 1.0, 0.5]).interval
 
 
+def test_a_seed_of_few_boards_does_not_count_as_known_by_the_boards_of_others() -> None:
+    """2000 experiments of 3, 100 and 100 boards, of which the few are nearly all of the variance; +- 1.5 points."""
+    rng = np.random.default_rng(14)
+    covered = 0
+    for _ in range(2000):
+        found = seed_interval([rng.standard_normal(number) for number in (3, 100, 100)], bounds=(-99, 99))
+        low, high = found.own_interval
+        covered += low <= 0 <= high
+    # Welch's degrees are estimated too, here from three boards; with those of all boards together 84 % are covered.
+    assert 0.91 <= covered / 2000 <= 0.965
+
+
 def test_the_p_value_over_seeds_agrees_with_the_interval() -> None:
     rng = np.random.default_rng(12)
     for _ in range(50):
