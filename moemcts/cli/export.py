@@ -42,6 +42,7 @@ def export(
 ) -> None:
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
+    from moemcts.cli.outputs import check_place
     from moemcts.errors import UsageError, unknown_name
     from moemcts.learn.checkpoint import MANIFEST, load_networks
     from moemcts.learn.inference.evaluators import AUTO, Inference, named_precision
@@ -60,6 +61,8 @@ def export(
         raise unknown_name("precision", precision, EXPORTED)
     chosen = named_precision(precision)
     folder = experts_in(folder)
+    target = out or export_folder(folder, chosen)
+    check_place(target)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
     dataset = open_training_samples(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
@@ -72,7 +75,6 @@ def export(
         positions = positions_of_play(game, loaded.gate, agents, per_phase=num_positions, seed=seed)
         source = f"games of agent {name} and of the experts' policies, seed {seed}"
     team = Team(networks=loaded.networks, phase_names=loaded.gate.phase_names, manifest=loaded.manifest)
-    target = out or export_folder(folder, chosen)
     manifest = export_experts(team, positions, target, precision=chosen, source=source)
     typer.echo(json.dumps(manifest, indent=1) if as_json else _describe(manifest, target))
 

@@ -13,6 +13,7 @@ from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 GENERATE = "data generate --game tictactoe --samples 20 --out"
+EXPORT = "export weights:connect-four --positions 2 --out"
 TOURNAMENT = "tournament --game tictactoe --agent random --agent uct?simulations=2 --games 2 --out"
 
 
@@ -76,7 +77,7 @@ def test_what_is_interrupted_says_how_to_go_on(  # type: ignore[no-untyped-def]
     assert moemcts(*command.split(), "ours")[0] == 0
 
 
-@pytest.mark.parametrize("command", [GENERATE, TOURNAMENT])
+@pytest.mark.parametrize("command", [GENERATE, TOURNAMENT, EXPORT])
 def test_where_nothing_may_be_written_nothing_begins(  # type: ignore[no-untyped-def]
     moemcts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ) -> None:
