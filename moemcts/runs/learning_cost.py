@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from moemcts.game import FloatArray, Game, IntArray, State
-from moemcts.gates import PhaseGate
+from moemcts.gates import PhaseGate, checked_weights
 from moemcts.learn.schemes.scheme import Scheme
 from moemcts.learn.training.sample_weights import FAINTEST, plies_away
 from moemcts.learn.training.stages import PlanStep, Stage, plan
@@ -41,13 +41,16 @@ class Seen:
 
     @classmethod
     def of(cls, gate: PhaseGate, game: Game, games: Sequence[Sequence[State]]) -> Self:
-        """Returns what a gate sees in games: their positions with somebody to move."""
+        """Returns what a gate sees in games: their positions with somebody to move.
+
+        Raises MoemctsError where the gate is wrong.
+        """
         states = [state for one in games for state in one]
-        weights = gate.weights(game.views([(state, state.active_players[0]) for state in states]))
+        weights = checked_weights(gate, game.views([(state, state.active_players[0]) for state in states]))
         return cls(
             games=np.repeat(np.arange(len(games)), [len(one) for one in games]),
             plies=np.array([state.ply for state in states], dtype=np.int64),
-            phases=np.asarray(weights),
+            phases=weights,
         )
 
     def share(self, stage: Stage) -> float:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.errors import MoemctsError
 from moemcts.game import Views
 from moemcts.plugins import plugins
 from moemcts.runs import estimate as estimates
 from moemcts.runs.estimate import decision_seconds, play_some, untrained
+from moemcts.runs.learning_cost import Seen
 
 
 def test_who_decides_most_often_is_found_in_every_game() -> None:
@@ -64,3 +68,10 @@ def test_weights_to_be_are_asked_as_those_that_are_trained_will_be() -> None:
         found = evaluator.evaluate(views)
         assert found.logits.shape == (1, game.spec.num_actions)
         assert np.isfinite(found.value).all()
+
+
+def test_a_gate_with_more_weights_than_phases_is_told_where_its_cost_is_estimated() -> None:
+    game = plugins().game("tictactoe")
+    gate: Any = SimpleNamespace(name="wide", num_phases=2, weights=lambda views: np.full((len(views), 3), 1 / 3))
+    with pytest.raises(MoemctsError, match=r"gate 'wide' is wrong: expected weights \(1, 2\).*, got \(1, 3\)"):
+        Seen.of(gate, game, [[game.initial_state()]])
