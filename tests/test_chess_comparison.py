@@ -252,8 +252,8 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     monkeypatch.setattr(chess_gates, "trained", None)
     called("chess_gates", monkeypatch, data, *words)
     written = [json.loads(line) for line in (tmp_path / "chess_gates.jsonl").read_text().splitlines()]
-    assert [row["policy loss"] for row in written[:5]] == [row["policy loss"] for row in written[5:]]
-    gates = [(row["gate"], row["scheme"], len(row["shares"])) for row in written[:5]]
+    # What was recorded is not repeated.
+    gates = [(row["gate"], row["scheme"], len(row["shares"])) for row in written]
     assert gates == [
         ("none", "single", 1),
         ("movecount?phases=2", "separated", 2),
@@ -263,11 +263,11 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     ]
     assert len({row["test_samples"] for row in written}) == 1
     duels = [json.loads(line) for line in (tmp_path / "duels.jsonl").read_text().splitlines()]
-    assert duels[:4] == duels[4:]
+    assert len(duels) == 4
     assert {row["gate"] for row in duels} == {"movecount?phases=2", "kmeans", "learned"}
     longer = [row["name"] for row in duels if "three times as long" in row["name"]]
     one = "one network trained three times as long, 600 positions, seed 3"
-    assert longer == [f"chess, experts by learned against {one}"] * 2
+    assert longer == [f"chess, experts by learned against {one}"]
     assert all((row["games"], sum(row["counts"]), row["seed"]) == (2, 2, 3) for row in duels)
     assert all("--out OUT" in row["command"] for row in written)
     lines = shown().splitlines()
@@ -295,7 +295,7 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     monkeypatch.setattr(chess_gates, "trained", trained)
     with pytest.raises(SystemExit, match=r"none-3/training was begun with initial_weights .* another folder$"):
         called("chess_gates", monkeypatch, data, *words[:-5], *smaller)
-    assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 10
+    assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 5
 
 
 def test_deaf_experts_see_a_position_of_chess960_as_one_of_chess(tmp_path: Path) -> None:
