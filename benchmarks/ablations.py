@@ -1,20 +1,22 @@
 """What of a network makes its search stronger: its policy, its value, and how loudly each is heard.
 
     python benchmarks/ablations.py EXPERTS [EXPERTS ...] [--arm ARM ...] [--simulations 50] [--games 200]
-                                   [--seed SEED] [--out FOLDER] [--record]
+                                   [--also LABEL EXPERTS ...] [--seed SEED] [--out FOLDER] [--record]
 
 An arm is `both`, `policy` (every position is even), `value` (every action is equally good) or `constant` (neither),
 with settings of the search after a question mark: `both?uniform_share=0.5`. All arms play the same boards, seats and
 seeds against a table of the game's default agent, which the search expects. Several folders of experts are trainings
 of the same network, each on boards of its own, which are those of its seed: SEED and the numbers after it. Differences
-then have their intervals over trainings. Games are kept in the folder, a file per training and arm: the same command
-goes on where it stopped, with more arms too.
+then have their intervals over trainings. Another network, `--also`, has as many trainings and plays the same arms on
+the same boards; they are compared with the first one's. Games are kept in the folder, a file per training and arm: the
+same command goes on where it stopped, with more arms and networks too.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -65,13 +67,18 @@ class PolicyAlone:
 
 @dataclass(frozen=True)
 class Ablation:
-    """One network in one search, part by part."""
+    """One network in one search, part by part; another one than the first has a label, which its arms begin with."""
 
     game: Game
     experts: Path
     simulations: int
     seed: int = 0
     backend: str = "torch"
+    label: str = ""
+
+    def named(self, arm: str) -> str:
+        """Returns what an arm of this network is called among those of others."""
+        return f"{self.label}: {arm}" if self.label else arm
 
     def agent(self, arm: str) -> SearchAgent:
         """Returns the search of an arm; raises SystemExit for a part that there is none of."""
@@ -81,24 +88,26 @@ class Ablation:
         if part == "value":
             options["uniform_share"] = 1.0
         config = SearchConfig.model_validate({"simulations": self.simulations} | options)
-        return SearchAgent(self.game, self.evaluator(part), config, opponents=self._field(), name=arm)
+        return SearchAgent(self.game, self.evaluator(part), config, opponents=self._field(), name=self.named(arm))
 
     def play(self, arm: str, num_games: int, folder: Path) -> list[GameRecord]:
         """Plays the games of an arm, or what of them is not in the folder."""
-        num_boards = -(-num_games // self.game.spec.num_players)
+        num_boards, name = -(-num_games // self.game.spec.num_players), self.named(arm)
         schedule = match_schedule(
             self.game,
-            {arm: self.agent(arm)},
+            {name: self.agent(arm)},
             self._field(),
             num_games=num_games,
             openings=starts(self.game, num_boards, seed=first_board(self.seed)),
             identity={"experts": self.digest(arm), "simulations": self.simulations, "backend": self.backend},
         )
-        path = folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(arm.encode()).hexdigest()[:8]}.jsonl"
+        path = (
+            folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(name.encode()).hexdigest()[:8]}.jsonl"
+        )
         return play_match(self.game, schedule, Conditions(seed=self.seed, max_parallel=MAX_PARALLEL), journal=path)
 
     def result(self, games: dict[str, list[GameRecord]], than: str | None = None) -> MatchResult:
-        """Returns what the games of all arms say of each other; differences are from `than`."""
+        """Returns what the games of all arms, by their names, say of each other; differences are from `than`."""
         return MatchResult(
             game=self.game.spec.name,
             arms=tuple(games),
@@ -127,18 +136,21 @@ class Ablation:
 
 
 def row_of(ablations: Sequence[Ablation], results: Sequence[MatchResult], arm: str, label: str) -> dict[str, Any]:
-    """Returns how often an arm won, and on the same boards how much more often than the baseline, over trainings."""
+    """Returns how often an arm of a network won, and on the same boards how much more often than the baseline, over
+    trainings; `label` is what the network is called that has no label of its own.
+    """
     ablation, result = ablations[0], results[0]
-    tally = Tally.of([game.outcome for one in results for game in one.games(arm)])
+    label, baseline, name = ablation.label or label, f"{label}: {result.baseline}", ablation.named(arm)
+    tally = Tally.of([game.outcome for one in results for game in one.games(name)])
     row: dict[str, Any] = {"name": f"{result.game}, {label}, {arm}, {ablation.simulations} simulations"}
     row |= {"value": round(tally.win_rate, 4), "unit": "share of games won"}
     row |= {"interval": [round(bound, 4) for bound in tally.win_interval], "games": tally.num_games}
     row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "difference": None}
-    if arm != result.baseline:
-        each = [one.difference(arm) for one in results]
+    if name != result.baseline:
+        each = [one.difference(name) for one in results]
         found = seed_interval([one.win_differences for one in each], [one.boards for one in each])
         row["difference"] = {
-            "than": result.baseline,
+            "than": baseline if ablation.label else result.baseline,
             "wins": round(found.mean, 4),
             "interval": [round(bound, 4) for bound in found.interval],
             "p_value": round(found.p_value, 5),
@@ -157,6 +169,14 @@ def main() -> None:
     parser.add_argument("experts", type=Path, nargs="+", help="a folder of experts, once per training")
     parser.add_argument("--game", default="pommerman")
     parser.add_argument("--arm", action="append", help="may be repeated; all of the table without")
+    parser.add_argument(
+        "--also",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "EXPERTS"),
+        help="what another network is called, and its folders of experts; may be repeated",
+    )
     parser.add_argument("--simulations", type=int, default=50)
     parser.add_argument("--games", type=int, default=200, help="games of each arm and training")
     parser.add_argument("--backend", default="torch", help="or onnxruntime, or openvino")
@@ -169,25 +189,36 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     game = plugins().game(options.game)
-    ablations = [
-        Ablation(game, experts, options.simulations, options.seed + number, options.backend)
-        for number, experts in enumerate(options.experts)
+    networks = [("", options.experts), *((label, [*map(Path, folders)]) for label, *folders in options.also)]
+    for label, folders in networks:
+        if len(folders) != len(options.experts):
+            raise SystemExit(
+                f"expected {len(options.experts)} trainings of {label!r}, as the first, got {len(folders)}"
+            )
+    trainings = [
+        [
+            Ablation(game, experts, options.simulations, options.seed + number, options.backend, label)
+            for number, experts in enumerate(folders)
+        ]
+        for label, folders in networks
     ]
     arms, results = options.arm or ARMS, []
     with tempfile.TemporaryDirectory() as temporary:
-        for number, ablation in enumerate(ablations):
-            folder: Path = (options.out or Path(temporary)) / (str(number) if len(ablations) > 1 else "")
+        for number, ablations in enumerate(zip(*trainings, strict=True)):
+            folder: Path = (options.out or Path(temporary)) / (str(number) if len(options.experts) > 1 else "")
             folder.mkdir(parents=True, exist_ok=True)
             games: dict[str, list[GameRecord]] = {}
-            for arm in arms:
-                games[arm] = ablation.play(arm, options.games, folder)
-                print(arm, sum(record.outcome == "win" for record in games[arm]), "of", len(games[arm]), flush=True)
-            results.append(ablation.result(games, options.than))
-    found = [row_of(ablations, results, arm, options.label) for arm in arms]
+            for ablation, arm in itertools.product(ablations, arms):
+                games[ablation.named(arm)] = played = ablation.play(arm, options.games, folder)
+                wins = sum(record.outcome == "win" for record in played)
+                print(ablation.named(arm), wins, "of", len(played), flush=True)
+            results.append(ablations[0].result(games, options.than))
+    found = [row_of(ablations, results, arm, options.label) for ablations in trainings for arm in arms]
     for row in found:
         print(f"{row['name']:<70} {row['value']:>7} {row['interval']} {row['difference'] or ''}", flush=True)
     if options.record:
-        sys.argv = without_places(sys.argv, {**dict.fromkeys(options.experts, "EXPERTS"), options.out: "OUT"})
+        places = {experts: "EXPERTS" for _, folders in networks for experts in folders}
+        sys.argv = without_places(sys.argv, {**places, options.out: "OUT"})
         append("ablations", found)
 
 

@@ -109,6 +109,30 @@ def test_an_ablation_is_paired_and_goes_on(game: Game, experts: Path, tmp_path: 
     assert not boards[0] & boards[1]
 
 
+def test_another_network_of_an_ablation_plays_the_same_boards(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], experts: Path, tmp_path: Path
+) -> None:
+    import ablations
+
+    rows: list[dict[str, Any]] = []
+    monkeypatch.setattr(ablations, "append", lambda _, found: rows.extend(found))
+    words = [str(experts), str(experts), "--game", "tictactoe", "--arm", "value", "--simulations", "8", "--games", "4"]
+    also = ["--also", "the same", str(experts)]
+    rest = ["--label", "tiny", "--out", str(tmp_path / "out"), "--record"]
+    monkeypatch.setattr(ablations.sys, "argv", ["ablations.py", *words, *also, str(experts), *rest])
+    ablations.main()
+    first, other = rows
+    assert [row["label"] for row in rows] == ["tiny", "the same"]
+    assert first["difference"] is None
+    assert (other["wins"], other["ties"]) == (first["wins"], first["ties"])
+    assert other["difference"]["wins"] == 0
+    assert other["difference"]["than"] == "tiny: value"
+    assert len(list((tmp_path / "out").rglob("*.jsonl"))) == 4
+    monkeypatch.setattr(ablations.sys, "argv", ["ablations.py", *words, *also, *rest])
+    with pytest.raises(SystemExit, match="expected 2 trainings of 'the same', as the first, got 1"):
+        ablations.main()
+
+
 def test_a_match_against_a_field_is_a_row_per_agent_and_one_of_all(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
