@@ -87,18 +87,18 @@ def page() -> str:
 def pages() -> dict[Path, str]:
     """Returns what the README, docs/results.md and the pages about findings and speed have to be."""
     return {
-        README: _filled(README, f"{chess.summary()}\n\n{pommerman.summary()}"),
-        FINDINGS: _filled(FINDINGS, pommerman.summary()),
+        README: _filled(README, f"{chess.summary(least_seeds=2)}\n\n{pommerman.summary(least_games=1000)}"),
+        FINDINGS: _filled(FINDINGS, chess.summary(), pommerman.summary()),
         RESULTS: page(),
         GUIDE: _filled(GUIDE, f"{beside.goals()}\n\n{beside.others()}"),
     }
 
 
-def _filled(path: Path, text: str) -> str:
-    """Returns a page with its results replaced."""
-    before, rest = path.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+def _filled(path: Path, *texts: str) -> str:
+    """Returns a page with its results replaced, one text between each pair of marks."""
+    before, *rests = path.read_text().split(BEGIN)
+    filled = (f"{BEGIN}\n{text}\n{END}{rest.split(END)[1]}" for text, rest in zip(texts, rests, strict=True))
+    return "".join([before, *filled])
 
 
 def main() -> None:

@@ -160,10 +160,10 @@ def chess_data() -> str:
     return "\n\n".join([table(f"{heads} | games that go back, %", cells), measured, origin(rows.values())])
 
 
-def summary() -> str:
+def summary(*, least_seeds: int = 1) -> str:
     """Returns what experts add to the single network in chess, those that learned from most first: each scheme of the
     runs of several seeds, and of those of one seed what has learned from more than twice or less than half as much, or
-    is compared with experts by another gate.
+    is compared with experts by another gate. With `least_seeds` of those alone that have as many.
     """
     shown: dict[tuple[str, int, int, str, str], list[str]] = {}
     for rows in comparisons():
@@ -174,7 +174,7 @@ def summary() -> str:
         for scheme, cells in arms.items():
             others = [most + begun for one, most, begun, of, _ in shown if (one, of) == (scheme, game)]
             is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
-            is_new = num_seeds > 1 or of_gates or is_more
+            is_new = num_seeds >= least_seeds and (num_seeds > 1 or of_gates or is_more)
             if scheme != "single" and cells["searched"] != "–" and is_new:
                 seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
                 planes = f", `{game.partition('?')[2]}`" if game else ""

@@ -101,9 +101,9 @@ def ablations() -> str:
     return "\n\n".join([*parts, origin([*rows, *data, *seeds])])
 
 
-def summary() -> str:
+def summary(*, least_games: int = 0) -> str:
     """Returns what experts add to the single network in Pommerman, run by run, the largest first; of runs that were
-    pooled with others only what was not.
+    pooled with others only what was not, and with `least_games` only what has as many games.
     """
     runs: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in latest("strength").values():
@@ -118,7 +118,8 @@ def summary() -> str:
         if any("pooled" in row for row in arms.values())
         or (arms.keys() == whole and any((label, arm) not in pooled for arm in arms))
     )
-    rows = [_run_cells(arms) for arms in sorted(shown, key=lambda arms: -max(row["games"] for row in arms.values()))]
+    sized = [(max(row["games"] for row in arms.values()), arms) for arms in shown]
+    rows = [_run_cells(arms) for games, arms in sorted(sized, key=lambda one: -one[0]) if games >= least_games]
     gates = (f"by `{gate}`" for gate in POMMERMAN_POINTS)
     heads = " | ".join(["Pommerman, points of games won by experts over the single network, 95 %", *gates])
     return table(heads, [*rows, ["the paper", *POMMERMAN_POINTS.values()]])
