@@ -95,16 +95,18 @@ class _MeasureCutGate(CutGate):
 
 
 class MoveCountGate(_MeasureCutGate):
-    """Two to five equal parts of an average game, by the move number (thesis, section 3.2); never goes back."""
+    """Two to five equal parts of an average game, by the move number (thesis, section 3.2), or parts that begin after
+    other numbers of moves; never goes back.
+    """
 
     name = "movecount"
     measured = "moves completed"
 
-    def __init__(self, num_phases: int = 3) -> None:
+    def __init__(self, num_phases: int = 3, *, cuts: Sequence[int] | None = None) -> None:
         if num_phases not in (2, 3, 4, 5):
             raise ValueError(f"expected 2, 3, 4 or 5 phases, got {num_phases}")
         length = round(AVERAGE_MOVES / num_phases)
-        super().__init__([length * part for part in range(1, num_phases)])
+        super().__init__([length * part for part in range(1, num_phases)] if cuts is None else cuts)
 
 
 class _LossGate(_MeasureCutGate):

@@ -74,7 +74,7 @@ def register_gates() -> Sequence[Registration]:
         Registration("lichess", _lichess, "opening, middlegame, endgame as Lichess has them", VARIANTS, default=True),
         Registration("lichess-crazyara", _lichess_crazyara, "the same, as CrazyAra's engine got it wrong", VARIANTS),
         Registration("conjunctive", _conjunctive, "the same with a longer opening", VARIANTS),
-        Registration("movecount", _movecount, "2 to 5 equal parts by the move number", VARIANTS),
+        Registration("movecount", _movecount, "2 to 5 equal parts by the move number, or cuts of it", VARIANTS),
         Registration("material", _material, "three parts by lost majors and minors", VARIANTS),
         Registration("pieces", _pieces, "three parts by captured pieces", VARIANTS),
     ]
@@ -195,8 +195,10 @@ def _conjunctive(game: Game) -> PhaseGate:
     return gates.ConjunctiveGate()
 
 
-def _movecount(game: Game, *, phases: int = 3) -> PhaseGate:
-    return gates.MoveCountGate(phases)
+def _movecount(game: Game, *, phases: int | None = None, cuts: Sequence[int] | None = None) -> PhaseGate:
+    if phases is not None and cuts is not None:
+        raise ValueError(f"expected phases or cuts, got phases {phases} and cuts {list(cuts)}")
+    return gates.MoveCountGate(3 if phases is None else phases, cuts=cuts)
 
 
 def _material(game: Game, *, cuts: Sequence[int] = gates.MaterialGate.thirds) -> PhaseGate:

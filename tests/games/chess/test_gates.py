@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from chess_oracle import crazyara_score, lichess_score, measures, random_games
 
+from moemcts.errors import UsageError
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.native import core
 from moemcts.plugins import plugins
@@ -86,6 +87,17 @@ def test_movecount_cuts_equal_parts_of_an_average_game(num_phases: int, length: 
     assert gate.phases(views).tolist() == [0, 0, 1, num_phases - 1]
     with pytest.raises(ValueError, match="expected 2, 3, 4 or 5 phases, got 6"):
         gates.MoveCountGate(6)
+
+
+def test_movecount_cuts_where_it_is_asked_to() -> None:
+    game = plugins().game("chess")
+    gate = plugins().gate("movecount?cuts=12,26", game)
+    views = game.views([(game.parse_state(f"4k3/8/8/8/8/8/8/R3K3 w - - 0 {move}"), 0) for move in (12, 13, 26, 27)])
+    assert gate.phases(views).tolist() == [0, 1, 1, 2]
+    as_learned = [plugins().gate(name, game) for name in ("movecount", "movecount?phases=3", "movecount?cuts=14,28")]
+    assert len({gate_fingerprint(one, game) for one in as_learned}) == 1
+    with pytest.raises(UsageError, match="expected phases or cuts, got phases 2 and cuts"):
+        plugins().gate("movecount?phases=2&cuts=12,26", game)
 
 
 def test_a_promotion_leads_back() -> None:
