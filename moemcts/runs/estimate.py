@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.times import duration
 from moemcts.runs.training import Training
-from moemcts.search import SearchAgent
+from moemcts.search import SearchAgent, SearchConfig
 
 MOMENT = 0.1
 """Seconds of the shortest measurement; others take a few times as long."""
@@ -30,6 +30,10 @@ SIDE_BY_SIDE = 8
 """Games that are played at once to look at them."""
 LINES = 32
 """Games in which decisions are searched side by side to see what they cost."""
+SEARCHED = 1.0
+"""Seconds of the network in which decisions are searched to see what they cost; more simulations are left out."""
+FEWEST = 16
+"""Simulations that are searched however slow the network is."""
 IMPORTED = 400_000.0
 """Positions per second that readers of files import, on a core or two."""
 FIRST_STEP = 0.5
@@ -125,7 +129,7 @@ def estimate(experiment: Experiment) -> Estimate:
     return Estimate(
         data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start + OPTIMISERS + (seconds + num_read / encoding_rate(game, played.states)) / workers,
-        matches=starts * START + _matches(experiment, played) / players,
+        matches=starts * START + _matches(experiment, played, rates) / players,
         losses=(START if raters > 1 else 0.0) + rated * rating / raters,
         report=LIBRARIES + num_figures * FIGURE,
         num_bytes=int(
@@ -187,8 +191,8 @@ def has_samples(run: Experiment | Training) -> bool:
     return bool(data.folder or (data.games and (run.folder / "data").exists()))
 
 
-def _matches(experiment: Experiment, played: Played) -> float:
-    """Returns the seconds that all games take in one process."""
+def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[float, int]]) -> float:
+    """Returns the seconds that all games take in one process; `rates` as `network_rate` of each network."""
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.contestants(), game.spec.num_players
     # The single network answers to experts where nobody else does. Who searches lasts longer than others.
@@ -199,8 +203,9 @@ def _matches(experiment: Experiment, played: Played) -> float:
     searching = deciding = 0.0
     for reference, num_arms in Counter(arm.network for arm in arms).items():
         evaluator = untrained(game, reference, match.backend, match.precision, match.device)
-        agent = SearchAgent(game, evaluator, config.search, opponents=opponents)
-        searching += num_arms * decision_seconds(game, agent, played.games)
+        search, times = shortened(config.search, rates[reference][0])
+        agent = SearchAgent(game, evaluator, search, opponents=opponents)
+        searching += num_arms * times * decision_seconds(game, agent, played.games)
         deciding += num_arms * decision_seconds(game, PolicyAgent(evaluator), played.games)
     # Games of an arm.
     searched, raw = (config.num_seeds * num_games for num_games in (match.games, match.raw_games))
@@ -306,6 +311,17 @@ def untrained(game: Game, reference: str, backend: str, precision: str | None, d
     digits = "float32" if precision in (None, "int8") else precision
     inference = Inference(named_backend(backend), named_precision(digits))
     return make(network, game.spec.observation_shape, inference, device=device, name=reference)
+
+
+def shortened(search: SearchConfig, rate: float) -> tuple[SearchConfig, float]:
+    """Returns a search whose cost is soon known where a network evaluates so many positions per second, and how many
+    times as long the given one takes: a large network on a CPU would need minutes for what `decision_seconds` asks.
+    """
+    limits = {name: limit for name in ("simulations", "nodes") if (limit := getattr(search, name)) is not None}
+    times = min(limits.values(), default=0) / max(FEWEST, SEARCHED * rate / LINES)
+    if times <= 1:
+        return search, 1.0
+    return search.model_copy(update={name: max(1, round(limit / times)) for name, limit in limits.items()}), times
 
 
 def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]]) -> float:

@@ -21,6 +21,7 @@ from moemcts.runs.estimate import (
     encoding_rate,
     network_rate,
     play_some,
+    shortened,
     untrained,
 )
 from moemcts.search import SearchAgent
@@ -50,8 +51,9 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     states, moves = random_games.states, random_games.samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
     evaluator = untrained(game, config.network, config.games.backend, config.games.precision, config.games.device)
-    agent = SearchAgent(game, evaluator, config.search, opponents=run.players.opponent_model())
-    each = decision_seconds(game, agent, random_games.games) / _full(config)
+    search, times = shortened(config.search, rate)
+    agent = SearchAgent(game, evaluator, search, opponents=run.players.opponent_model())
+    each = times * decision_seconds(game, agent, random_games.games) / _full(config)
     # Decisions of a game that the newest experts make, and those of them that are learned from.
     decisions = moves * _own_share(run)
     samples_per_game = decisions * config.games.full_share

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +15,9 @@ from moemcts.errors import MoemctsError
 from moemcts.game import Views
 from moemcts.plugins import plugins
 from moemcts.runs import estimate as estimates
-from moemcts.runs.estimate import decision_seconds, play_some, untrained
+from moemcts.runs.estimate import LINES, decision_seconds, play_some, shortened, untrained
 from moemcts.runs.learning_cost import Seen
+from moemcts.search import SearchConfig
 
 
 def test_who_decides_most_often_is_found_in_every_game() -> None:
@@ -75,3 +77,19 @@ def test_a_gate_with_more_weights_than_phases_is_told_where_its_cost_is_estimate
     gate: Any = SimpleNamespace(name="wide", num_phases=2, weights=lambda views: np.full((len(views), 3), 1 / 3))
     with pytest.raises(MoemctsError, match=r"gate 'wide' is wrong: expected weights \(1, 2\).*, got \(1, 3\)"):
         Seen.of(gate, game, [[game.initial_state()]])
+
+
+def test_a_slow_network_searches_for_a_second_to_tell_what_a_decision_costs() -> None:
+    # 400 positions per second: 12.5 simulations of each line are a second, 16 are the fewest.
+    for rate, simulations in ((400, 16), (1_600, 50), (3_200, 100), (25_600, 800), (math.inf, 800)):
+        search, times = shortened(SearchConfig(simulations=800), rate)
+        assert search.simulations == simulations
+        assert times == 800 / simulations
+        assert simulations == 16 or simulations * LINES <= rate
+    # Both limits become smaller, and none appears where there was none.
+    search, times = shortened(SearchConfig(simulations=400, nodes=200), 1_600)
+    assert (search.simulations, search.nodes, times) == (100, 50, 4)
+    search, times = shortened(SearchConfig(simulations=None, nodes=200), 1_600)
+    assert (search.simulations, search.nodes, times) == (None, 50, 4)
+    timed = SearchConfig(simulations=None, seconds=1)
+    assert shortened(timed, 1) == (timed, 1)

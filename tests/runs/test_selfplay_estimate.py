@@ -72,3 +72,25 @@ def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
     assert f"; {duration(ahead.at_once)} of it side by side), " in ahead.describe()
     assert "side by side" not in alone.describe()
     assert ahead.total < alone.total
+
+
+def test_what_a_slow_network_leaves_out_of_a_search_is_in_the_estimate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    asked: list[int | None] = []
+
+    def a_second_per_simulation(_: Any, agent: Any, games: Any) -> float:
+        asked.append(agent.config.simulations)
+        return float(agent.config.simulations)
+
+    monkeypatch.setattr(selfplay_estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(selfplay_estimate, "decision_seconds", a_second_per_simulation)
+
+    def data(rate: float) -> float:
+        monkeypatch.setattr(selfplay_estimate, "network_rate", lambda *_: (rate, 100))
+        run = selfplay(tmp_path / str(rate), search={"simulations": 400})
+        return selfplay_estimate.selfplay_estimate(run).data
+
+    assert data(100) == pytest.approx(data(1e9))
+    assert asked == [16, 400]
