@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -101,6 +103,16 @@ def test_batches_of_every_size_are_computed_row_by_row(num: int) -> None:
 def test_openvino_tells_nobody_that_it_was_imported() -> None:
     backends._openvino_core()
     assert sys.modules["openvino_telemetry"] is None
+
+
+@pytest.mark.skipif(backends.installed_version("onnxruntime") is None, reason="onnxruntime is not installed")
+def test_onnxruntime_tells_nobody_that_it_was_imported(tmp_path: Path) -> None:
+    # What it tells begins with a number of the machine, in the home folder.
+    code = "from moemcts.learn.inference.backends import onnxruntime_module as module; module()"
+    places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    rest = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], env=rest | places, check=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_openvino_does_not_tie_the_threads_of_all_processes_to_one_core(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -89,6 +90,15 @@ def require(backend: Backend) -> None:
         raise MissingExtra(backend, EXTRAS.get(backend, "fast"))
 
 
+def onnxruntime_module() -> Any:
+    """Returns onnxruntime; who imports a part of it calls this before."""
+    # Its import otherwise tells its makers of the machine, for which it keeps a number in the home folder.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
 def run_model(
     model: bytes,
     backend: Backend,
@@ -126,8 +136,7 @@ class OnnxruntimeEvaluator:
     """Runs an ONNX model by onnxruntime; batches of any size."""
 
     def __init__(self, model: bytes, name: str = "the model", *, device: str = "cpu") -> None:
-        import onnxruntime
-
+        onnxruntime = onnxruntime_module()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
@@ -172,8 +181,7 @@ def providers(device: str) -> list[tuple[str, dict[str, str]]]:
     on_cpu: tuple[str, dict[str, str]] = ("CPUExecutionProvider", {})
     if is_cpu(device):
         return [on_cpu]
-    import onnxruntime
-
+    onnxruntime = onnxruntime_module()
     found = [name for name in _GPU_PROVIDERS if name in onnxruntime.get_available_providers()]
     if not found:
         raise MoemctsError(f"the installed onnxruntime runs nothing on {device}; {_OTHER}")

@@ -16,7 +16,7 @@ from torch import nn
 from moemcts.errors import MissingExtra, MoemctsError, first_line
 from moemcts.evaluation import Evaluation, policy_probabilities
 from moemcts.game import BoolArray, FloatArray
-from moemcts.learn.inference.backends import INPUT, PlanesEvaluator, require
+from moemcts.learn.inference.backends import INPUT, PlanesEvaluator, onnxruntime_module, require
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.positions import Positions
 
@@ -50,6 +50,7 @@ def quantised(network: nn.Module, calibration: FloatArray) -> bytes:
     if not len(calibration):
         raise ValueError("expected positions to calibrate with, got none")
     require("onnxruntime")
+    onnxruntime_module()
     try:
         import onnx  # noqa: F401
         from onnxruntime.quantization import QuantFormat, QuantType, quant_pre_process, quantize_static
