@@ -29,13 +29,19 @@ def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_value(text: str) -> Any:
-    """Returns the value of one option: an integer, a number, `true`, `false`, a list separated by commas, or a word."""
-    if "," in text:
-        return [parse_value(item) for item in text.split(",") if item]
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    """Returns the value of one option: an integer, a number, `true`, `false`, a list separated by commas, or a word.
+
+    A list may be in brackets, as JSON and TOML have it, its words with or without quotes.
+    """
+    is_bracketed = text.startswith("[") and text.endswith("]")
+    if is_bracketed or "," not in text:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            if not is_bracketed:
+                return text
+    items = text[1:-1] if is_bracketed else text
+    return [parse_value(item.strip() if is_bracketed else item) for item in items.split(",") if item]
 
 
 def format_reference(name: str, options: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from moemcts.naming import contestants, identity_of, is_timed, resolve_agent, sa
 from moemcts.naming.experts import ExpertAgent
 from moemcts.options import checked_options
 from moemcts.plugins import plugins
-from moemcts.references import parse_reference
+from moemcts.references import parse_reference, parse_value
 from moemcts.runs.match import Match, MatchPlan, going_on
 from moemcts.search import SearchAgent, SearchConfig
 
@@ -41,7 +41,10 @@ def make(
         ("x?cuts=4,5", {"cuts": [4, 5]}),
         ("x?rate=1", {"rate": 1.0}),
         ("x?count=1e3", {"count": 1000}),
+        ("x?cuts=[4,5]", {"cuts": [4, 5]}),
+        ("x?cuts=[4]", {"cuts": [4]}),
         ("x?how=b&name=7", {"how": "b", "name": "7"}),
+        ("x?name=[", {"name": "["}),
     ],
 )
 def test_options_become_what_their_annotations_say(text: str, options: dict[str, object]) -> None:
@@ -62,6 +65,15 @@ def test_options_become_what_their_annotations_say(text: str, options: dict[str,
 def test_options_of_other_types_are_named(text: str, line: str) -> None:
     with pytest.raises(UsageError, match=line):
         checked_options("thing 'x'", make, parse_reference(text)[1])
+
+
+def test_lists_in_brackets_are_those_of_files() -> None:
+    for text in ("[3,4]", "[3, 4]", "3,4"):
+        assert parse_value(text) == [3, 4]
+    for text in ('["random", "uct?c=2"]', "[random, uct?c=2]", "random,uct?c=2"):
+        assert parse_value(text) == ["random", "uct?c=2"]
+    assert parse_value("[random]") == ["random"]
+    assert parse_value("[]") == []
 
 
 def test_one_cut_makes_two_phases() -> None:

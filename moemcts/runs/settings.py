@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -307,6 +308,11 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         if first["type"] == "value_error":
             # What a validator of ours says names what came.
             raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
+        if first["type"] in ("list_type", "tuple_type"):
+            example = (
+                f" such as {json.dumps([first['input']])}" if isinstance(first["input"], str | int | float) else ""
+            )
+            raise UsageError(f"{path}: expected a list{example}, got {_short(first['input'])}") from None
         raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
 
 
