@@ -5,6 +5,7 @@ from __future__ import annotations
 from moemcts import weights
 from moemcts.game import Game
 from moemcts.plugins import plugins
+from moemcts.references import parse_reference
 from moemcts.search.engine import Opponents
 
 SELF = "self"
@@ -21,7 +22,12 @@ def player_of(game: Game) -> str:
 
 def opponents_named(name: str, game: Game) -> Opponents:
     """Returns who the search believes to face; `self` searches for every seat."""
-    return None if name == SELF else plugins().agent(name, game)
+    if name == SELF:
+        return None
+    agents = plugins().agents.for_game(game.spec.name)
+    if not agents.knows(own := parse_reference(name)[0]):
+        raise agents.unknown(own, (SELF,))
+    return plugins().agent(name, game)
 
 
 def usual_opponents(game: Game) -> str:

@@ -26,7 +26,7 @@ from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfShares
 from moemcts.runs.selfplay_judging import Judging, measurement_of
 from moemcts.runs.selfplay_learning import Teaching
-from moemcts.runs.selfplay_players import LEAGUE, PlayChunks, Players, faced_in
+from moemcts.runs.selfplay_players import PlayChunks, Players, check_opponents, faced_in
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.times import duration
 from moemcts.store import read_toml, write_bytes
@@ -55,6 +55,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.scheme = staged(plugins().scheme(config.scheme), config.scheme)
         self.scheme.check(self.gate)
         self.players = Players(folder, config, self.game)
+        check_opponents(config.games, self.game)
         self.players.opponent_model()
         self.on_disk = self.players.on_disk
         self.teaching = Teaching(config, self.game, self.gate, self.scheme, self.on_disk)
@@ -62,8 +63,6 @@ class SelfPlay(Run[SelfPlayConfig]):
         check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
-        if config.games.opponents not in (SELF, LEAGUE):
-            plugins().agent(config.games.opponents, self.game)
         contestants(config.gauntlet.opponents, self.game)
         self.on_generation: Callable[[int], None] = lambda generation: None
         """Called with every generation that has learned and was measured."""

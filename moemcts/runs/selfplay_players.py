@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.agents import Agent, PolicyAgent
+from moemcts.errors import UsageError
 from moemcts.game import Game, State
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.naming import SELF, opponents_named
+from moemcts.naming import SELF, names_experts, opponents_named
 from moemcts.plugins import plugins
+from moemcts.references import parse_reference
 from moemcts.runs.config_file import CONFIG
 from moemcts.runs.generations import Generations
 from moemcts.runs.kept_openings import GAMES, openings_file
@@ -219,6 +221,22 @@ class PlayChunksElsewhere:
 
 def _chunks_player(folder: Path, config: SelfPlayConfig, generation: int, champion: int) -> PlayChunks:
     return PlayChunks(Players(folder, config, plugins().game(config.game)), generation, champion)
+
+
+def check_opponents(games: GamesConfig, game: Game) -> None:
+    """Raises UsageError where nobody of that name can sit in the other seats."""
+    if games.opponents in (SELF, LEAGUE):
+        return
+    name, _ = parse_reference(games.opponents)
+    agents = plugins().agents.for_game(game.spec.name)
+    if not agents.knows(name):
+        if names_experts(games.opponents):
+            raise UsageError(
+                f"expected games.opponents {SELF}, {LEAGUE} or an agent of the game, got the experts "
+                f"{games.opponents!r}, who play in the gauntlet alone: gauntlet.opponents"
+            )
+        raise agents.unknown(name, (SELF, LEAGUE))
+    plugins().agent(games.opponents, game)
 
 
 def faced_in(games: GamesConfig) -> str:

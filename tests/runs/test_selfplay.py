@@ -170,6 +170,16 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
     [
         ({"scheme": "mixture", "gate": "learned"}, "cannot go on from where they are"),
         ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
+        ({"games": {"opponents": "leage"}}, "no agent named 'leage'; did you mean 'league'?"),
+        (
+            {"games": {"opponents": "weights:connect-four"}},
+            r"got the experts 'weights:connect-four', who play in the ga",
+        ),
+        ({"games": {"opponent_model": "selv"}}, "no agent named 'selv'; did you mean 'self'?"),
+        (
+            {"gauntlet": {"opponents": "random"}},
+            r'gauntlet.opponents: expected a list such as \["random"\], got .random',
+        ),
         ({"workers": "rays"}, "workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'rays'"),
         ({"workers": -3}, "expected a number of processes from 0 on"),
         ({"games": {"device": "gpu"}}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
