@@ -11,6 +11,7 @@ import typer
 from moemcts.cli.helps import Group
 from moemcts.cli.lists import Json
 from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.store import check_path
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -134,11 +135,16 @@ def show(
 
 
 def _check_file(path: Path, game: Game) -> None:
-    """Raises UsageError where what would be written over is no gate of the game."""
+    """Raises UsageError where what would be written over is no gate of the game, and where there cannot be a file,
+    MoemctsError where nothing may be written.
+    """
+    from moemcts.cli.outputs import check_place
     from moemcts.learn.gates.gate_file import GateFile
 
+    check_path(path)
     if path.is_dir():
         raise UsageError(f"expected a file for the gate, but {path} is a folder; give another --out")
+    check_place(path.parent)
     if not path.exists():
         return
     try:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def check_place(folder: Path) -> None:
     """Raises UsageError where there cannot be a folder to write to, MoemctsError where one must not be written."""
     check_path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"expected a folder to write to, but {folder} is a file; give another --out")
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise UsageError(f"expected a folder to write to, but {there} is a file; give another --out")
     if not os.access(there, os.W_OK):
         raise MoemctsError(f"cannot write {folder}: nothing may be written to {there}; give another --out")
 

@@ -28,6 +28,9 @@ def test_folders_of_others_are_left_alone(moemcts, tmp_path: Path, command: str)
     code, _, error = moemcts(*command.split(), "mine/notes.txt")
     assert code == 2
     assert "but mine/notes.txt is a file; give another --out" in error
+    code, _, error = moemcts(*command.split(), "mine/notes.txt/games")
+    assert code == 2
+    assert f"but {tmp_path / 'mine/notes.txt'} is a file; give another --out" in error
 
 
 @pytest.mark.parametrize("command", [GENERATE, TOURNAMENT])
@@ -54,6 +57,15 @@ def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  
     code, _, error = moemcts(*fit, "folder.safetensors")
     assert code == 2
     assert "but folder.safetensors is a folder; give another --out" in error
+
+
+def test_where_a_gate_cannot_be_written_is_told_before_it_is_fitted(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    notes = tmp_path / "notes.txt"
+    notes.write_text("keep me")
+    for out in (notes / "gate.safetensors", notes / "gates" / "gate.safetensors"):
+        code, _, error = moemcts("gate", "fit", "--game", "tictactoe", "--data", "nowhere", "--out", out)
+        assert code == 2
+        assert f"expected a folder to write to, but {notes} is a file; give another --out" in error
 
 
 @pytest.mark.parametrize(
