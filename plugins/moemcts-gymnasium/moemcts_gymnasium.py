@@ -63,6 +63,8 @@ class Episode(_Moment):
     seed: int
     actions: tuple[Action, ...]
     seen: FloatArray = field(compare=False)
+    course: int | None = field(default=None, compare=False)
+    """The key, mixed step by step, as an episode can be long; None where it is mixed when it is asked for."""
 
     @property
     def ply(self) -> int:
@@ -89,14 +91,14 @@ class Episode(_Moment):
         if drawn(env) != before:
             raise self.game.draws_numbers()
         paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
-        actions, seen = (*self.actions, action), self.game.encode(seen)
-        return Episode(self.game, env, self.seed, actions, seen, paid=paid, is_over=is_over)
+        actions, seen, course = (*self.actions, action), self.game.encode(seen), mixed([action], self.key())
+        return Episode(self.game, env, self.seed, actions, seen, course, paid=paid, is_over=is_over)
 
     def observation(self, player: Player) -> FloatArray:
         return self.seen
 
     def key(self) -> int:
-        return mixed((self.seed, *self.actions))
+        return self.course if self.course is not None else mixed((self.seed, *self.actions))
 
 
 @dataclass(frozen=True)

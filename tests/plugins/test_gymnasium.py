@@ -21,6 +21,7 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE
 from moemcts.runs.finishing import finish
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.splitmix import mixed
 from moemcts.testing import check_game
 from moemcts.work.progress import Silence
 
@@ -317,6 +318,23 @@ def test_positions_are_equal_that_the_same_steps_led_to(name: str) -> None:
     assert state == other.initial_state(7).play([1]) == pickle.loads(pickle.dumps(state))
     assert len({state, other.initial_state(7).play([1]), state.play([1])}) == 2
     assert state != moemcts_gymnasium.make(name, discount=0.5).initial_state(7).play([1])
+
+
+def test_the_key_of_a_long_episode_takes_no_longer_than_that_of_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = moemcts_gymnasium.make("MountainCar-v0", steps=50)
+    counts: list[int] = []
+
+    def counted(numbers: Any, start: int = 0) -> int:
+        counts.append(len(numbers))
+        return mixed(numbers, start)
+
+    monkeypatch.setattr(moemcts_gymnasium, "mixed", counted)
+    state = game.initial_state(7)
+    for _ in range(50):
+        state = state.play([1])
+        state.key()
+    assert sum(counts) <= 2 * 50
+    assert state.key() == mixed([7, *[1] * 50])
 
 
 def test_a_packed_episode_is_played_again_only_where_a_step_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
