@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -57,6 +58,8 @@ NULL = "null"
 """What stands for no value, where there is one by default; also on the command line."""
 _MOST_CHARACTERS = 80
 """Of a wrong value, in an error."""
+_QUOTED = re.compile("'([^']*)'")
+_SHOULD_BE = "Input should be "
 
 
 class DataConfig(Section):
@@ -308,6 +311,15 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         if first["type"] == "value_error":
             # What a validator of ours says names what came.
             raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
+        if first["type"] == "literal_error" and isinstance(first["input"], str):
+            raise unknown_name(path, first["input"], _QUOTED.findall(first["ctx"]["expected"])) from None
+        *parents, last = first["loc"] or ("",)
+        setting = ".".join(map(str, parents))
+        if isinstance(last, str) and setting in setting_names(kind):
+            # A value may be of several kinds, each of which has a complaint of its own.
+            told = [one["msg"] for one in error.errors() if one["loc"][:-1] == tuple(parents)]
+            kinds = " or ".join(text.partition(",")[0].removeprefix(_SHOULD_BE) for text in told)
+            raise UsageError(f"{setting}: {_SHOULD_BE}{kinds}, got {_short(first['input'])}") from None
         if first["type"] in ("list_type", "tuple_type"):
             example = (
                 f" such as {json.dumps([first['input']])}" if isinstance(first["input"], str | int | float) else ""

@@ -39,6 +39,8 @@ TINY += ["--set", "search.simulations=4", "--set", "training.epochs=1", "--set",
         ("run --game pommerman --set search.simulation=3", 2, "did you mean 'simulations'?"),
         ("run --game pommerman --set search.simulations=0", 2, "search.simulations: Input should be greater"),
         ("run --game pommerman --set match.games=many", 2, "match.games: Input should be a valid integer"),
+        ("run --game pommerman --set training.schedule=plato", 2, "schedule named 'plato'; did you mean 'plateau'?"),
+        ("run --game pommerman --set training.compile=yess", 2, "compile: Input should be a valid boolean or 'a"),
         ("run --game pommerman --set schemes=separated", 2, 'schemes: expected a list such as ["separated"]'),
         (
             "selfplay --game tictactoe --set learning.rate_steps=[3,x]",
