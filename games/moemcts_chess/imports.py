@@ -22,6 +22,7 @@ from moemcts.native import core
 from moemcts.splitmix import uniform_of
 from moemcts.store import is_leftover, write_json
 from moemcts_chess.game import ChessGame
+from moemcts_chess.openings import check_letters
 
 if TYPE_CHECKING:
     from moemcts.learn.data.records import Records
@@ -34,6 +35,8 @@ SIDE_BYTE = 45
 SHARD_POSITIONS = 250_000
 NUM_SHOWN = 20
 """Damaged games that a report names with their line and reason."""
+LOOKED_AT = 65_536
+"""Bytes of a file that are looked at before its games are read."""
 
 Progress = Callable[[int, int, int], None]
 """Called with bytes read, bytes of all files and games read."""
@@ -264,10 +267,14 @@ def _blocks(
 
 
 def _check_text(path: Path) -> None:
-    """Raises UsageError for text of two bytes a character, as some programs write it; compressed it is not seen."""
+    """Raises UsageError for text of two bytes a character, as some programs write it, and for figurines in what is
+    looked at of its beginning; compressed these are not seen.
+    """
     with open(path, "rb") as file:
-        start = file.read(2)
-    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start:
+        start = file.read(LOOKED_AT)
+    if b"\0" not in start:
+        check_letters(start.decode("utf-8", errors="replace"), path)
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start[:2]:
         raise UsageError(f"expected text in UTF-8, got UTF-16 or binary data in {path}; save it as UTF-8")
 
 

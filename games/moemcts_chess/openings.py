@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Start
 from moemcts_chess.board import board, python_chess
 
@@ -25,6 +25,7 @@ _EPD = re.compile(
     r"(?P<fen>\S+ [wb] \S+ \S+)(?P<left> \d\+\d)?(?P<counters> \d+ \d+)?(?P<given> \+\d\+\d)?"
     r"[\s;]*(?P<operations>([^\s;\d+].*)?)"
 )
+_FIGURINE = re.compile(r"\{[^}]*(?:\}|\Z)|;[^\n]*|[\u2654-\u265f]\ufe0e?(?=[a-h1-8x])")
 _NAME = re.compile(r'\bid\s+"(?P<name>[^"]*)"')
 _COUNTER = {name: re.compile(rf"\b{name}\s+(\d+)") for name in ("hmvc", "fmvn")}
 
@@ -57,9 +58,11 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
 def pgn_games(path: Path, builder: Any) -> Iterator[PgnGame]:
     """Yields the games of a PGN file as a builder of python-chess makes them, with their errors.
 
-    Raises MoemctsError where the file holds no text.
+    Raises MoemctsError where the file holds no text, UsageError where its moves have figurines.
     """
-    with io.StringIO(_text(path)) as file:
+    text = _text(path)
+    check_letters(text, path)
+    with io.StringIO(text) as file:
         while (read := python_chess().pgn.read_game(file, Visitor=builder)) is not None:
             yield read
 
@@ -92,6 +95,13 @@ def positions(
             raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
         states.append(state.play([game.parse_action(state, state.active_players[0], move.uci())]))
     return states
+
+
+def check_letters(text: str, path: Path) -> None:
+    """Raises UsageError where moves of a PGN file have figurines: read without them a knight's is a pawn's."""
+    found = next((found[0] for found in _FIGURINE.finditer(text) if found[0][0] not in "{;"), None)
+    if found is not None:
+        raise UsageError(f"expected pieces as letters in {path}, such as N in Nf3, found {found}; save it with letters")
 
 
 def _text(path: Path) -> str:

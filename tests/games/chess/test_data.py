@@ -102,6 +102,7 @@ def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: ob
         (pgn(), "antichess", "found 1 left out by variant"),
         (pgn("1. e4 e5 2. Qh6 1-0"), "chess", "1 damaged, the first at .*line 1: illegal move 2. Qh6"),
         (pgn(FEN="8/8 w - - 0 1"), "chess", "1 damaged, the first at .*line 1: expected a FEN"),
+        (pgn("1. e4 e5 {\u2658f3} 2. \u2658f3 1-0"), "chess", "letters in .*games.pgn, such as N in Nf3, found \u2658"),
         (pgn()[:-6], "chess", "line 1: the moves end without a result"),
     ],
 )
@@ -110,6 +111,10 @@ def test_a_file_without_games_leaves_nothing(text: str | bytes, game: str, messa
         imported(tmp_path, text, game)
     assert "\n" not in str(raised.value)
     assert [path.name for path in tmp_path.iterdir()] == ["games.pgn"]
+
+
+def test_figurines_in_comments_are_no_moves(tmp_path: Path) -> None:
+    assert imported(tmp_path, pgn("1. e4 {not \u2658f3} e5 1-0")).num_damaged == 0
 
 
 def test_damaged_games_are_skipped_and_named_with_their_line(tmp_path: Path) -> None:

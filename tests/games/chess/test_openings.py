@@ -204,6 +204,13 @@ def test_a_file_without_games_is_refused(tmp_path: Path) -> None:
     assert fens(path) == ["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"]
 
 
+def test_moves_in_figurines_are_not_read_as_those_of_pawns(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text("1. e4 e5 2. \u2658f3 *\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"expected pieces as letters in .*book.pgn, such as N in Nf3, found \u2658"):
+        read_openings(CHESS, path)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_bytes_that_are_no_games_are_one_clear_line(
     seed: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
