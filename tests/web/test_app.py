@@ -574,3 +574,9 @@ def test_mistakes_of_the_command_line_are_said_there(
         main()
     assert left.value.code == 2
     assert word in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", ["tutorials/in-the-browser.md", "security.md"])
+def test_pages_say_how_large_a_body_may_be(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    assert f"bodies above {LARGEST_BODY // 1024} KiB" in text
