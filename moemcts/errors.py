@@ -128,15 +128,18 @@ class AgentFailure(MoemctsError):
     everywhere else it is an error like any other.
     """
 
-    def __init__(self, failures: Mapping[int, Failure], decisions: Sequence[Any]) -> None:
-        """Takes the failures by row of the views, and a Decision per view, None for those of failed rows."""
+    def __init__(self, failures: Mapping[int, Failure], decisions: Sequence[Any], agent: str = "") -> None:
+        """Takes the failures by row of the views, and a Decision per view, None for those of failed rows; also the
+        agent's name, where others play.
+        """
         self.failures = dict(failures)
         self.decisions = list(decisions)
+        self.agent = agent
         first = next(iter(self.failures.values()))
-        super().__init__(f"{first.kind}: {first.reason}")
+        super().__init__(f"{agent + ': ' if agent else ''}{first.kind}: {first.reason}")
 
-    def __reduce__(self) -> tuple[type[AgentFailure], tuple[dict[int, Failure], list[Any]]]:
-        return type(self), (self.failures, self.decisions)
+    def __reduce__(self) -> tuple[type[AgentFailure], tuple[dict[int, Failure], list[Any], str]]:
+        return type(self), (self.failures, self.decisions, self.agent)
 
 
 class GameFailure(MoemctsError):

@@ -82,6 +82,12 @@ class Step(NamedTuple, Generic[T]):
     failures: dict[Player, Failure]
     """Of the agents that have no answer: the table is closed, its position that before."""
 
+    def check(self) -> None:
+        """Raises AgentFailure, which names the agent, where one has no answer."""
+        if self.failures:
+            player = next(iter(self.failures))
+            raise AgentFailure({0: self.failures[player]}, [], self.table.agents[player].name)
+
 
 def seats_of(num_players: int, *seed: int) -> list[Seat]:
     """Returns a game's seats, each with randomness of its own that depends on the seed and the player."""

@@ -1,5 +1,6 @@
 """Generation depends on the seed and on nothing else, and an interrupted one goes on."""
 
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from games_of_chance import Grid
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
 from moemcts.agents import Decision, Seat
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.errors import AgentFailure, DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
@@ -53,6 +54,19 @@ def test_fewer_samples_are_the_beginning_of_more(tmp_path: Path) -> None:
     rows = np.arange(60)
     assert (few.actions(rows) == many.actions(rows)).all()
     assert (few.returns(rows) == many.returns(rows)).all()
+
+
+class Failing:
+    name = "runs/broken"
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+        raise ValueError("no answer")
+
+
+def test_an_agent_that_fails_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AgentFailure, match=r"^runs/broken: crash: ValueError: no answer") as raised:
+        generate(TicTacToe(), [RandomAgent(), Failing()], 20, seed=3, out=tmp_path)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
 def test_forced_moves_are_no_samples(tmp_path: Path) -> None:

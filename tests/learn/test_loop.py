@@ -12,7 +12,7 @@ import pytest
 from learning_games import Board, TicTacToe
 
 from moemcts.agents import Decision, RandomAgent, Seat
-from moemcts.errors import MoemctsError
+from moemcts.errors import AgentFailure, MoemctsError
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Views
 from moemcts.learn.loop.config import GamesConfig
@@ -251,6 +251,18 @@ class Hopeless:
             Decision(action=one.action, policy=one.policy, value=-0.95 if seat.player else 0.95)
             for one, seat in zip(answers, seats, strict=True)
         ]
+
+
+class Broken:
+    name = "generation 3"
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        raise ValueError("no answer")
+
+
+def test_who_fails_is_named() -> None:
+    with pytest.raises(AgentFailure, match=r"^generation 3: crash: ValueError: no answer"):
+        played(Cast(newest=Broken()))
 
 
 def test_who_expects_nothing_any_more_gives_up() -> None:

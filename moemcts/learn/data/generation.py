@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts.errors import AgentFailure, ForeignData, MoemctsError, UsageError
+from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.game import Game, Player
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
@@ -174,8 +174,7 @@ class _Source:
 
     def note(self, step: Step[_LoggedTable]) -> None:
         """Writes down what was decided where there was a choice; raises AgentFailure where an agent has failed."""
-        if step.failures:
-            raise AgentFailure(dict(enumerate(step.failures.values())), [])
+        step.check()
         if step.table.choice.random() < self.keep:
             decided = zip(step.players, step.decisions, step.num_legal, strict=True)
             free = [(player, one) for player, one, count in decided if count > 1 and self._counts(step, player)]

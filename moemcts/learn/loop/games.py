@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, Adjudicator
-from moemcts.errors import AgentFailure, MoemctsError
+from moemcts.errors import MoemctsError
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, random_action
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
@@ -231,8 +231,7 @@ class _Game(Table):
 
     def note(self, step: Step[_Game], discount: float) -> None:
         """Writes down what was decided, and looks whether somebody gives up."""
-        if step.failures:
-            raise AgentFailure(dict(enumerate(step.failures.values())), [])
+        step.check()
         players, decisions = step.players, step.decisions
         actions = [decision.action for decision in decisions]
         self.course.update(np.array(actions, dtype=np.int32).tobytes())
