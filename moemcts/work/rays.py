@@ -17,6 +17,8 @@ from moemcts.work.processes import ONE_THREAD
 
 HERE = "ray"
 """The address of a Ray of this process's own."""
+HEAD = "node:__internal_head__"
+"""What Ray says that the head of a cluster alone has."""
 MOST_DEATHS = 3
 """Times that an item may take its actor down before it is given up."""
 
@@ -155,7 +157,8 @@ def _actor(ray: Any, kept: Any, reports: Any) -> Any:
 
 
 def _mailbox(ray: Any) -> Any:
-    return ray.remote(num_cpus=0)(_Mailbox).remote()
+    # On the head, without which there is no cluster: on another machine it would take the work of all down with it.
+    return ray.remote(num_cpus=0, resources={HEAD: 0.001})(_Mailbox).remote()
 
 
 def _connected(address: str, count: int | None) -> Any:
