@@ -309,7 +309,8 @@ def test_a_session_can_be_logged(talk: Talk, tmp_path: Path) -> None:
     talk(f"setoption name Log_File value {log}", "isready")
     assert log.read_text().splitlines()[0] == "> isready"
     assert log.read_text().splitlines()[-1] == "< readyok"
-    assert "error:" in remarks(talk(f"setoption name Log_File value {tmp_path}"))
+    told = remarks(talk(f"setoption name Log_File value {tmp_path}"))
+    assert f"error: Log_File: expected a file to write to, got {tmp_path}: Is a directory" in told
 
 
 @pytest.mark.parametrize(
