@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from moemcts import __version__
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError
 from moemcts.game import Action
 from moemcts_chess.claims import playable
 from moemcts_chess.uci import protocol
@@ -398,13 +398,13 @@ class Session:
             self._thinking.kept = None
 
     def _open_log(self, path: str) -> None:
-        """Raises UsageError where nothing can be written there."""
+        """Raises ValueError where nothing can be written there."""
         self._log = None
         if path:
             try:
                 Path(path).open("a", encoding="utf-8").close()
             except OSError as error:
-                raise UsageError(f"Log_File: expected a file to write to, got {path}: {error.strerror}") from error
+                raise ValueError(f"expected a file to write the log to, got {path}: {error.strerror}") from error
             self._log = Path(path)
 
     def _note(self, line: str) -> None:

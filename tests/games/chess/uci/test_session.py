@@ -310,7 +310,7 @@ def test_a_session_can_be_logged(talk: Talk, tmp_path: Path) -> None:
     assert log.read_text().splitlines()[0] == "> isready"
     assert log.read_text().splitlines()[-1] == "< readyok"
     told = remarks(talk(f"setoption name Log_File value {tmp_path}"))
-    assert f"error: Log_File: expected a file to write to, got {tmp_path}: Is a directory" in told
+    assert f"error: expected a file to write the log to, got {tmp_path}: Is a directory" in told
 
 
 @pytest.mark.parametrize(
