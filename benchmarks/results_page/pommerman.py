@@ -80,6 +80,8 @@ def ablations() -> str:
         against = (
             f"{100 * paired['wins']:+z.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
         )
+        if paired and (each := paired.get("by training")):
+            against += " (" + ", ".join(f"{100 * one:+z.1f}" for one in each) + ")"
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
         ties = f"{100 * row['ties'] / row['games']:.1f}"
         trainings = row.get("trainings", 1)
