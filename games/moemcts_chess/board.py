@@ -8,6 +8,30 @@ if TYPE_CHECKING:
     import chess
 
 
+PGN_VARIANTS = {
+    "Standard": ("chess", "standard"),
+    "From Position": ("fromposition",),
+    "Chess960": ("chess960", "fischerandom", "fischerrandom"),
+    "Antichess": ("antichess", "giveaway"),
+    "Atomic": ("atomic", "atomicchess"),
+    "Crazyhouse": ("crazyhouse",),
+    "King of the Hill": ("kingofthehill", "koth"),
+    "Three-check": ("threecheck", "3check"),
+    "Horde": ("horde",),
+    "Racing Kings": ("racingkings",),
+}
+"""What Lichess writes into the `Variant` tags of PGN files, and what else means the same, lower case, only letters and
+digits. The native import has the same names (native/chess/src/variant.rs); python-chess takes `Giveaway` for a game of
+its own.
+"""
+
+
+def tag_of(name: str) -> str:
+    """Returns how Lichess writes the variant that a `Variant` tag names; the name itself where none is known."""
+    plain = "".join(letter for letter in name if letter.isascii() and letter.isalnum()).lower()
+    return next((tag for tag, names in PGN_VARIANTS.items() if plain in names), name)
+
+
 def board(variant: str, fen: str) -> chess.Board:
     """Returns the board of a variant at a FEN."""
     library = python_chess()

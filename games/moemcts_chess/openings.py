@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Start
-from moemcts_chess.board import board, python_chess
+from moemcts_chess.board import board, python_chess, tag_of
 
 if TYPE_CHECKING:
     from chess.pgn import Game as PgnGame
@@ -79,15 +79,15 @@ def positions(
     Where a move follows, a position is what `playing_on` makes of it, such as `claims.playable`. Raises ValueError
     where it is none of the game's variant, or cannot be played.
     """
-    moves = list(read.mainline_moves())
-    if read.errors and (plies is None or len(moves) < plies):
-        raise ValueError(str(read.errors[0]))
     start = read.board()
     expected = type(board(game.variant, game.initial_state().fen()))
     if type(start) is not expected:
         raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
     if game.variant == "chess" and read.headers.is_chess960():
         raise ValueError("expected a game of chess, got one of chess960")
+    moves = list(read.mainline_moves())
+    if read.errors and (plies is None or len(moves) < plies):
+        raise ValueError(str(read.errors[0]))
     states: list[Any] = [game.parse_state(read.headers.get("FEN", "startpos"))]
     for ply, move in enumerate(moves[:plies]):
         state = states[-1] = playing_on(game, states[-1])
@@ -138,9 +138,12 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
 
 @functools.cache
 def quiet_builder() -> Any:
-    """Returns what makes games for python-chess, whose errors are kept, not logged."""
+    """Returns what makes games for python-chess, whose errors are kept, not logged, and whose variants are ours."""
 
     class Builder(python_chess().pgn.GameBuilder):  # type: ignore[misc]
+        def visit_header(self, tagname: str, tagvalue: str) -> None:
+            super().visit_header(tagname, tag_of(tagvalue) if tagname == "Variant" else tagvalue)
+
         def handle_error(self, error: Exception) -> None:
             self.game.errors.append(error)
 

@@ -13,6 +13,10 @@ from moemcts.arena import read_openings
 from moemcts.arena.openings import random_openings
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
+from moemcts_chess.board import PGN_VARIANTS, tag_of
+from moemcts_chess.game import VARIANTS, ChessGame
+from moemcts_chess.imports import import_pgn
+from moemcts_chess.openings import pgn_games, positions, quiet_builder
 
 CHESS = plugins().game("chess")
 KINGS = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
@@ -148,6 +152,29 @@ def test_a_game_of_chess960_is_none_of_chess(variant: str, tmp_path: Path) -> No
     path.write_text(f'1. e4 *\n\n[Variant "{variant}"]\n[SetUp "1"]\n[FEN "{fen}"]\n\n1. e4 e5 *\n')
     assert read_openings(CHESS, path).faults == ("game 2: expected a game of chess, got one of chess960",)
     assert len(read_openings(plugins().game("chess960"), path).openings) == 2
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_has_the_names_that_the_import_knows(variant: str, tmp_path: Path) -> None:
+    game, path = plugins().game(variant), tmp_path / "book.pgn"
+    assert isinstance(game, ChessGame)
+    start = game.chess960(518) if variant == "chess960" else game.initial_state()
+    move = start.board().san(next(iter(start.board().legal_moves)))
+    names = [(tag, name) for tag, others in PGN_VARIANTS.items() for name in (tag, *others)]
+    for number, (tag, name) in enumerate([*names, ("Suicide", "Suicide")]):
+        path.write_text(f'[Event "?"]\n[Variant "{name}"]\n[Result "1-0"]\n\n1. {move} 1-0\n')
+        read, out = next(pgn_games(path, quiet_builder())), tmp_path / str(number)
+        assert read.headers["Variant"] == tag
+        if tag == tag_of(variant) or (variant == "chess" and tag == "From Position"):
+            assert len(positions(game, read)) == 2
+            assert import_pgn([path], game, out, reference=variant, num_threads=1).num_games == 1
+            continue
+        with pytest.raises(MoemctsError, match="found 1 left out by variant"):
+            import_pgn([path], game, out, reference=variant, num_threads=1)
+        if variant != "chess960":
+            # Which plays on from openings of chess.
+            with pytest.raises(ValueError, match=f"expected a game of {variant}, got one of"):
+                positions(game, read)
 
 
 def test_a_line_that_goes_on_behind_the_end_is_told(tmp_path: Path) -> None:
