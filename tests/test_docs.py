@@ -95,6 +95,19 @@ def test_the_page_of_findings_is_what_the_tables_say() -> None:
     assert {interval for interval in re.findall(INTERVAL, " ".join(page.split())) if interval not in measured} == set()
 
 
+def test_no_difference_is_said_of_narrow_intervals_alone() -> None:
+    """What findings call "no difference shown" reaches at most 20 Elo, or 5 points, to either side."""
+    page = " ".join((ROOT / "docs" / "findings.md").read_text().replace("\N{MINUS SIGN}", "-").split())
+    chess, _, others = page.partition("## Chess")[2].partition("## Pommerman")
+    for part, reach in ((chess, 20.0), (others, 5.0)):
+        claims = re.split(r"[Nn]o difference (?:is )?shown\b", part)[1:]
+        assert len(claims) > 5
+        for claim in claims:
+            low, high = map(float, re.search(r"\[([+-][\d.]+), ([+-][\d.]+)\]", claim).groups())  # type: ignore[union-attr]
+            assert low <= 0.0 <= high, claim[:200]
+            assert (high - low) / 2 <= reach, f"undecided: {claim[:200]}"
+
+
 def not_in_tables(measured: str) -> set[str]:
     """Returns numbers of findings that no table has: those of the papers, and those worked out from tables."""
     from published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
