@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import glob
+import gzip
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,7 +38,9 @@ SHARD_POSITIONS = 250_000
 NUM_SHOWN = 20
 """Damaged games that a report names with their line and reason."""
 LOOKED_AT = 65_536
-"""Bytes of a file that are looked at before its games are read."""
+"""Bytes of a file, unpacked, that are looked at before its games are read."""
+GZIP, BZIP2, ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
+"""What compressed files begin with."""
 
 Progress = Callable[[int, int, int], None]
 """Called with bytes read, bytes of all files and games read."""
@@ -267,15 +271,32 @@ def _blocks(
 
 
 def _check_text(path: Path) -> None:
-    """Raises UsageError for text of two bytes a character, as some programs write it, and for figurines in what is
-    looked at of its beginning; compressed these are not seen.
+    """Raises UsageError for text of two bytes a character, as some programs write it, and for pieces that
+    `check_letters` refuses, in what is looked at of its beginning.
     """
-    with open(path, "rb") as file:
-        start = file.read(LOOKED_AT)
+    start = _start(path)
     if b"\0" not in start:
         check_letters(start.decode("utf-8", errors="replace"), path)
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start[:2]:
         raise UsageError(f"expected text in UTF-8, got UTF-16 or binary data in {path}; save it as UTF-8")
+
+
+def _start(path: Path) -> bytes:
+    """Returns the beginning of a file, unpacked; nothing of one in zstd where the package `zstandard` is not installed,
+    or of a damaged one, which the reader will tell.
+    """
+    with open(path, "rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if not magic.startswith((GZIP, BZIP2, ZSTD)):
+            return file.read(LOOKED_AT)
+        with suppress(Exception):
+            if magic == ZSTD:
+                import zstandard
+
+                return bytes(zstandard.open(file).read(LOOKED_AT))
+            return bytes((gzip if magic.startswith(GZIP) else bz2).open(file).read(LOOKED_AT))
+    return b""
 
 
 def _count(raw: Mapping[str, Any], path: Path, report: ImportReport) -> None:

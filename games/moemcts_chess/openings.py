@@ -25,7 +25,13 @@ _EPD = re.compile(
     r"(?P<fen>\S+ [wb] \S+ \S+)(?P<left> \d\+\d)?(?P<counters> \d+ \d+)?(?P<given> \+\d\+\d)?"
     r"[\s;]*(?P<operations>([^\s;\d+].*)?)"
 )
-_FIGURINE = re.compile(r"\{[^}]*(?:\}|\Z)|;[^\n]*|[\u2654-\u265f]\ufe0e?(?=[a-h1-8x])")
+# Tags, lines and comments that are no moves; or a move with a figurine, or with a letter that no English piece has.
+_FOREIGN_MOVE = re.compile(
+    r"^[\[%][^\n]*|\{[^}]*(?:\}|\Z)|;[^\n]*"
+    r"|(?P<move>[\u2654-\u265f]\ufe0e?[a-h]?[1-8]?[-x]?[a-h][1-8]"
+    r"|(?<![^\W_])(?![NBRQKP])[^\W\d_a-z][a-h]?[1-8]?[-x]?[a-h][1-8])",
+    re.MULTILINE,
+)
 _NAME = re.compile(r'\bid\s+"(?P<name>[^"]*)"')
 _COUNTER = {name: re.compile(rf"\b{name}\s+(\d+)") for name in ("hmvc", "fmvn")}
 
@@ -58,7 +64,7 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
 def pgn_games(path: Path, builder: Any) -> Iterator[PgnGame]:
     """Yields the games of a PGN file as a builder of python-chess makes them, with their errors.
 
-    Raises MoemctsError where the file holds no text, UsageError where its moves have figurines.
+    Raises MoemctsError where the file holds no text, UsageError where pieces are not named as `check_letters` says.
     """
     text = _text(path)
     check_letters(text, path)
@@ -98,10 +104,15 @@ def positions(
 
 
 def check_letters(text: str, path: Path) -> None:
-    """Raises UsageError where moves of a PGN file have figurines: read without them a knight's is a pawn's."""
-    found = next((found[0] for found in _FIGURINE.finditer(text) if found[0][0] not in "{;"), None)
+    """Raises UsageError where moves of a PGN file have figurines, or the letters of a language other than English:
+    read without these, as readers of PGN do, a knight's is a pawn's.
+    """
+    found = next((found["move"] for found in _FOREIGN_MOVE.finditer(text) if found["move"]), None)
     if found is not None:
-        raise UsageError(f"expected pieces as letters in {path}, such as N in Nf3, found {found}; save it with letters")
+        raise UsageError(
+            f"expected pieces as English letters in {path}, such as N in Nf3, found {found}; save it with those, or "
+            "convert it: pgn-extract reads German and Dutch letters"
+        )
 
 
 def _text(path: Path) -> str:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import chess
@@ -27,6 +28,9 @@ from moemcts_chess.game import ChessGame
 from moemcts_chess.gates import LichessGate, MaterialGate
 from moemcts_chess.imports import Filter, ImportReport, MonthSplit, RandomSplit, import_pgn
 from moemcts_chess.statistics import collect, read_datasets
+
+COMPRESSIONS = (bytes, gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress)
+COMPRESSION_NAMES = ("plain", "gz", "bz2", "zst")
 
 
 def imported(tmp_path: Path, text: str | bytes, game: str = "chess", **options: object) -> ImportReport:
@@ -75,11 +79,7 @@ def test_planes_from_disk_are_those_of_the_game(tmp_path: Path) -> None:
         state = state.play([game.parse_action(state, player, move)])
 
 
-@pytest.mark.parametrize(
-    "compress",
-    [bytes, gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress],
-    ids=["plain", "gz", "bz2", "zst"],
-)
+@pytest.mark.parametrize("compress", COMPRESSIONS, ids=COMPRESSION_NAMES)
 def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: object, tmp_path: Path) -> None:
     data = compress(random_pgn(20).encode())  # type: ignore[operator]
     assert imported(tmp_path, data).num_games == 20
@@ -102,7 +102,7 @@ def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: ob
         (pgn(), "antichess", "found 1 left out by variant"),
         (pgn("1. e4 e5 2. Qh6 1-0"), "chess", "1 damaged, the first at .*line 1: illegal move 2. Qh6"),
         (pgn(FEN="8/8 w - - 0 1"), "chess", "1 damaged, the first at .*line 1: expected a FEN"),
-        (pgn("1. e4 e5 {\u2658f3} 2. \u2658f3 1-0"), "chess", "letters in .*games.pgn, such as N in Nf3, found \u2658"),
+        (pgn("1. e4 e5 {\u2658f3} 2. \u2658f3 1-0"), "chess", "letters in .*games.pgn, .* found \u2658f3; save"),
         (pgn()[:-6], "chess", "line 1: the moves end without a result"),
     ],
 )
@@ -115,6 +115,21 @@ def test_a_file_without_games_leaves_nothing(text: str | bytes, game: str, messa
 
 def test_figurines_in_comments_are_no_moves(tmp_path: Path) -> None:
     assert imported(tmp_path, pgn("1. e4 {not \u2658f3} e5 1-0")).num_damaged == 0
+
+
+@pytest.mark.parametrize("move", ["\u2658f3", "Sf3", "Lxb5", "Td1d8", "Sgf3", "\u041af3"])
+@pytest.mark.parametrize("compress", COMPRESSIONS, ids=COMPRESSION_NAMES)
+def test_pieces_that_are_no_english_letters_are_refused(
+    compress: Callable[[bytes], bytes], move: str, tmp_path: Path
+) -> None:
+    text = pgn("1. e4 e5 1-0") * 3 + pgn(f"1. e4 e5 2. {move} 1-0", White="Dd1")
+    with pytest.raises(UsageError, match=rf"as English letters in .*games.pgn, such as N in Nf3, found {move}; save"):
+        imported(tmp_path, compress(text.encode()))
+
+
+def test_words_and_tags_that_look_like_foreign_moves_are_none(tmp_path: Path) -> None:
+    moves = "1. e4 {Sf3} TN e5 ; Lb5\n% Dd1\n2. Nf3 Nc6 3. Bb5 a6 4. O-O Pd6 1-0"
+    assert imported(tmp_path, pgn(moves, White="Sf3")).num_games == 1
 
 
 def test_damaged_games_are_skipped_and_named_with_their_line(tmp_path: Path) -> None:

@@ -231,10 +231,11 @@ def test_a_file_without_games_is_refused(tmp_path: Path) -> None:
     assert fens(path) == ["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"]
 
 
-def test_moves_in_figurines_are_not_read_as_those_of_pawns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("move", ["\u2658f3", "Sf3"])
+def test_moves_of_other_letters_are_not_read_as_those_of_pawns(move: str, tmp_path: Path) -> None:
     path = tmp_path / "book.pgn"
-    path.write_text("1. e4 e5 2. \u2658f3 *\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"expected pieces as letters in .*book.pgn, such as N in Nf3, found \u2658"):
+    path.write_text(f"1. e4 e5 2. {move} *\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=rf"expected pieces as English letters in .*book.pgn, .* found {move}; save"):
         read_openings(CHESS, path)
 
 
