@@ -8,6 +8,7 @@ from typing import Any
 
 from moemcts import naming
 from moemcts.agents import Agent
+from moemcts.errors import unknown_name
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
@@ -83,7 +84,7 @@ class Offers:
         on_offer = self.agents(reference)["agents"]
         for name in names:
             if name != YOU and name not in on_offer:
-                raise Refusal(400, f"no agent {name!r} on offer; {', '.join([YOU, *on_offer])}")
+                raise Refusal(400, str(unknown_name("agent", name, [YOU, *on_offer])))
         simulations = _simulations(asked.get("simulations"))
         agents = [None if name == YOU else self._agent(reference, game, name, simulations) for name in names]
         again = {"game": reference, "agents": names, "seed": seed}
@@ -97,7 +98,7 @@ class Offers:
 
     def _known(self, game: str) -> Game:
         if game != self._named[0] and game not in plugins().games:
-            raise Refusal(404, f"no game {game!r} on offer; {', '.join(plugins().games)}")
+            raise Refusal(404, str(plugins().games.unknown(game)))
         return self.game(game)
 
     def _agent(self, reference: str, game: Game, name: str, simulations: int | None) -> Agent:
