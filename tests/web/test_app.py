@@ -274,7 +274,10 @@ def test_actions_that_cannot_be_are_refused(client: TestClient) -> None:
         ({"game": "tictactoe", "agents": "you"}, "a list of 2 names"),
         ({"game": "tictactoe", "agents": ["you", "you"]}, "one person at most"),
         ({"game": "tictactoe", "agents": ["you", "/etc/passwd"]}, "no agent named '/etc/passwd'"),
-        ({"game": "chess", "agents": ["you", "alpha-bet"]}, "no agent named 'alpha-bet'; did you mean 'alpha-beta'? (you,"),
+        (
+            {"game": "chess", "agents": ["you", "alpha-bet"]},
+            "no agent named 'alpha-bet'; did you mean 'alpha-beta'? (you,",
+        ),
         ({"game": "chess", "agents": ["you", "uci?path=/bin/sh"]}, "no agent named 'uci?path=/bin/sh'"),
         ({"game": "chess", "agents": ["you", "uci:stockfish"]}, "no agent named 'uci:stockfish'"),
         ({"game": "tictactoe", "agents": ["you", "hf:some/one"]}, "no agent named 'hf:some/one'"),
