@@ -320,6 +320,8 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
             told = [one["msg"] for one in error.errors() if one["loc"][:-1] == tuple(parents)]
             kinds = " or ".join(text.partition(",")[0].removeprefix(_SHOULD_BE) for text in told)
             raise UsageError(f"{setting}: {_SHOULD_BE}{kinds}, got {_short(first['input'])}") from None
+        if first["type"] == "model_type":
+            raise UsageError(f"{path}: expected {_section(path, kind)}, got {_short(first['input'])}") from None
         if first["type"] in ("list_type", "tuple_type"):
             example = (
                 f" such as {json.dumps([first['input']])}" if isinstance(first["input"], str | int | float) else ""
@@ -338,7 +340,15 @@ def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path or 'tables'}: {first['msg']}, got {_short(first['input'])}") from None
+        wanted = "expected a table" if first["type"] == "model_type" else first["msg"]
+        raise UsageError(f"{path or 'tables'}: {wanted}, got {_short(first['input'])}") from None
+
+
+def _section(path: str, kind: type[RunConfig]) -> str:
+    """Returns what a section is, with one of its settings as an example."""
+    own = [name for name in setting_names(kind) if name.startswith(f"{path}.")]
+    example = next((f"{name}={value}" for name in own if (value := default_of(kind, name))), None)
+    return f"a setting of this section, such as {example}" if example else "a table"
 
 
 def _taken_away(section: BaseModel) -> list[str]:

@@ -43,6 +43,12 @@ TINY += ["--set", "search.simulations=4", "--set", "training.epochs=1", "--set",
         ("run --game pommerman --set training.compile=yess", 2, "compile: Input should be a valid boolean or 'a"),
         ("run --game pommerman --set schemes=separated", 2, 'schemes: expected a list such as ["separated"]'),
         (
+            "selfplay --game tictactoe --set replay=3",
+            2,
+            "replay: expected a setting of this section, such as replay.generations=20, got 3",
+        ),
+        ("run --game pommerman --set begun_with=3", 2, "begun_with: expected a table, got 3"),
+        (
             "selfplay --game tictactoe --set learning.rate_steps=[3,x]",
             2,
             "learning.rate_steps.1: Input should be a valid",
