@@ -27,18 +27,19 @@ def main() -> None:
     options = parser.parse_args()
     experiment = Experiment.load(options.run)
     config, game = experiment.config, experiment.game
-    if not experiment.field.has_agent:
-        raise SystemExit(f"expected a run against an agent, got one against {experiment.field.name}")
+    matches = experiment.matches
+    if not matches.field.has_agent:
+        raise SystemExit(f"expected a run against an agent, got one against {matches.field.name}")
     agent = SearchAgent(
-        game, UniformEvaluator(game.spec), config.search, opponents=experiment.opponent_model(), name="constant"
+        game, UniformEvaluator(game.spec), config.search, opponents=matches.opponent_model(), name="constant"
     )
     outcomes = []
     for seed in config.training_seeds:
-        boards = experiment.boards.openings(seed, config.match.games)
-        field = experiment.field.agents({}, game.spec.num_players - 1)
+        boards = matches.boards.openings(seed, config.match.games)
+        field = matches.field.agents({}, game.spec.num_players - 1)
         schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)
         outcomes += [
-            record.outcome for record in play_match(game, schedule, Conditions(seed=experiment.boards.first(seed)))
+            record.outcome for record in play_match(game, schedule, Conditions(seed=matches.boards.first(seed)))
         ]
     tally = Tally.of(outcomes)
     row: dict[str, object] = {"name": named(f"{config.game}, constant, searched", options.label)}

@@ -304,7 +304,7 @@ class DoUnit:
 
         config = experiment.config
         held_out = experiment.sources().held_out(config.training.validation_fraction, config.seed)
-        team = experiment.experts(arm, config.seed)
+        team = experiment.trainings.experts(arm, config.seed)
         scheme = plugins().scheme(arm.scheme)
         return {
             "cost": round(scheme.cost(team.gate.num_phases), 3),
@@ -331,15 +331,16 @@ class DoUnit:
 
     def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str, advance: Advance) -> Contest:
         """Plays a set of experts with another budget or routing, all else as in its experiment."""
-        config, field, single = experiment.config, experiment.field, experiment.single
+        config, matches, trainings = experiment.config, experiment.matches, experiment.trainings
+        field, single = matches.field, trainings.single
         search = config.search.model_copy(update={"simulations": budget})
-        model = experiment.opponent_model()
+        model = matches.opponent_model()
         agents = {}
         for one in (single, arm):
             other = "" if one is single or routing == EACH else routing
             agents[one.name] = SearchAgent(
                 experiment.game,
-                experiment.experts(
+                trainings.experts(
                     one,
                     config.seed,
                     config.match.backend,
@@ -352,7 +353,7 @@ class DoUnit:
                 queue=_QUEUED if other == QUEUE else None,
                 name=one.name,
             )
-        schedule = experiment.boards.schedule(
+        schedule = matches.boards.schedule(
             {one.name: agents[one.name] for one in field.contestants([single, arm])},
             field.agents(agents, experiment.game.spec.num_players - 1),
             config.match.games,
@@ -360,11 +361,11 @@ class DoUnit:
             {
                 "search": search.model_dump(mode="json"),
                 "routing": routing,
-                **experiment.weights_of([single, arm], config.seed),
+                **trainings.weights_of([single, arm], config.seed),
             },
         )
         label = f"further-{arm.label}-{budget}-{routing}"
-        result = experiment.boards.play(schedule, config.seed, label=label, baseline=single.name, advance=advance)
+        result = matches.boards.play(schedule, config.seed, label=label, baseline=single.name, advance=advance)
         return field.contest([result], f"{budget} simulations per move", [single.name], [config.seed])
 
 

@@ -15,7 +15,8 @@ from moemcts.game import CHANCE, Game, Player, State
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
-from moemcts.runs.experiment import MATCHES, Experiment
+from moemcts.runs.arm_matches import MATCHES
+from moemcts.runs.experiment import Experiment
 from moemcts.runs.held_out import are_many, num_evaluations
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
@@ -98,7 +99,7 @@ def estimate(experiment: Experiment) -> Estimate:
     work = {
         arm: learning_cost(
             plugins().scheme(arm.scheme),
-            experiment.gate(arm.gate),
+            experiment.trainings.gate(arm.gate),
             game,
             played.games,
             config.training.epochs,
@@ -122,7 +123,9 @@ def estimate(experiment: Experiment) -> Estimate:
     starts = max(1, num_shared) if players > 1 else 0
     rated = config.num_seeds * sizes.rated
     raters = workers if are_many(rated * len(experiment.arms)) else 1
-    rating = sum(num_evaluations(arm, experiment.gate(arm.gate)) / rates[arm.network][0] for arm in experiment.arms)
+    rating = sum(
+        num_evaluations(arm, experiment.trainings.gate(arm.gate)) / rates[arm.network][0] for arm in experiment.arms
+    )
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
     packed = game.pack(played.states)
     to_play = config.data.to_play
@@ -194,11 +197,11 @@ def has_samples(run: Experiment | Training) -> bool:
 def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[float, int]]) -> float:
     """Returns the seconds that all games take in one process; `rates` as `network_rate` of each network."""
     config, game = experiment.config, experiment.game
-    arms, num_players = experiment.contestants(), game.spec.num_players
+    arms, num_players = experiment.matches.contestants(), game.spec.num_players
     # The single network answers to experts where nobody else does. Who searches lasts longer than others.
-    has_field = experiment.field.has_agent
+    has_field = experiment.matches.field.has_agent
     own = played.most_per_game if has_field else played.samples_per_game
-    opponents, match = experiment.opponent_model(), config.match
+    opponents, match = experiment.matches.opponent_model(), config.match
     # Seconds for a decision of every arm, with a search and without.
     searching = deciding = 0.0
     for reference, num_arms in Counter(arm.network for arm in arms).items():
@@ -213,7 +216,7 @@ def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[f
     field = played
     if has_field and (config.data.agent or config.match.field):
         # One of who plays the data and who sits in the other seats may think longer.
-        field = play_some(game, experiment.field.agents({}, num_players))
+        field = play_some(game, experiment.matches.field.agents({}, num_players))
     return own * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
 
 

@@ -8,9 +8,10 @@ from typing import Any
 from moemcts.dotted import lookup, merge
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
+from moemcts.runs.arm_trainings import TRAINING
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.config_file import written_settings
-from moemcts.runs.experiment import TRAINING, Experiment
+from moemcts.runs.experiment import Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
 from moemcts.runs.settings import ExperimentConfig, validate
@@ -74,7 +75,7 @@ def grown(
             f"the files of {arm.name!r} of {experiment.folder} would be called {now.label!r} beside the new arms; "
             f"start another run, on the same data with --data {experiment.folder / 'data'}"
         )
-    larger.boards.check()
+    larger.matches.boards.check()
     larger.check(remedy="leave that out, or start another run with --out")
     return larger
 

@@ -6,14 +6,13 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import DamagedFile
 from moemcts.gates import PhaseGate
+from moemcts.runs.arm_trainings import ArmTrainings
 from moemcts.runs.arms import NO_GATE, SINGLE, Arm
 from moemcts.runs.run import Part
-from moemcts.runs.settings import ExperimentConfig
-from moemcts.runs.sources import Sources
 from moemcts.store import read_json, write_json
 from moemcts.work.progress import Advance, unheard
 
@@ -30,35 +29,18 @@ MANY = 50_000
 _REMEDY = "delete it to measure them again"
 
 
-class Trained(Protocol):
-    """An experiment whose networks are trained."""
-
-    folder: Path
-    config: ExperimentConfig
-
-    @property
-    def seeds(self) -> Sequence[int]: ...
-    @property
-    def single(self) -> Arm: ...
-    @property
-    def num_workers(self) -> int: ...
-    def sources(self) -> Sources: ...
-    def trained(self, arm: Arm, seed: int) -> ExpertSet: ...
-    def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]: ...
-
-
-def losses_part(experiment: Trained, arm: Arm, seed: int, training: Part) -> Part:
+def losses_part(trainings: ArmTrainings, arm: Arm, seed: int, training: Part) -> Part:
     """Returns the part that measures what a training has made."""
     return replace(
         training,
         name=f"{LOSSES}-{arm.label}-{seed}",
         task=LOSSES,
         unit="samples",
-        do=functools.partial(_measure, experiment, arm, seed),
+        do=functools.partial(_measure, trainings, arm, seed),
     )
 
 
-def losses_of(experiment: Trained, arm: Arm, seed: int, advance: Advance = unheard) -> list[PhaseLosses]:
+def losses_of(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance = unheard) -> list[PhaseLosses]:
     """Returns the losses of an arm of a training seed, on what that seed held out.
 
     They are the rows of the single network, of each expert and of all experts together; of an arm of one network for
@@ -67,35 +49,35 @@ def losses_of(experiment: Trained, arm: Arm, seed: int, advance: Advance = unhea
     """
     from moemcts.learn.assessment import PhaseLosses, phase_losses
 
-    path = experiment.folder / LOSSES / f"{arm.label}-{seed}.json"
-    measured = [arm] if arm.gate == NO_GATE else [experiment.single, arm]
-    identity = experiment.weights_of(measured, seed)
+    path = trainings.folder / LOSSES / f"{arm.label}-{seed}.json"
+    measured = [arm] if arm.gate == NO_GATE else [trainings.single, arm]
+    identity = trainings.weights_of(measured, seed)
     if (kept := _read(path)) is not None and kept.items() >= identity.items():
         try:
             return [PhaseLosses(**row) for row in kept["rows"]]
         except (KeyError, TypeError):
             raise DamagedFile(f"{path} holds no losses; {_REMEDY}") from None
-    held_out = experiment.sources().held_out(experiment.config.training.validation_fraction, seed)
-    teams = [experiment.trained(one, seed) for one in measured]
+    held_out = trainings.sources().held_out(trainings.config.training.validation_fraction, seed)
+    teams = [trainings.trained(one, seed) for one in measured]
     rows = phase_losses(_evaluators(arm, seed, teams), held_out, teams[-1].gate, advance)
     write_json(path, {**identity, "rows": [row.to_json() for row in rows]})
     return rows
 
 
-def mean_losses(experiment: Trained, arm: Arm) -> list[PhaseLosses]:
+def mean_losses(trainings: ArmTrainings, arm: Arm) -> list[PhaseLosses]:
     """Returns the rows of an arm of several experts, each the mean over the training seeds."""
     from moemcts.learn.assessment import mean_over_seeds
 
-    return mean_over_seeds([losses_of(experiment, arm, seed) for seed in experiment.seeds])
+    return mean_over_seeds([losses_of(trainings, arm, seed) for seed in trainings.seeds])
 
 
-def num_processes(experiment: Trained, parts: Sequence[Part]) -> int:
+def num_processes(trainings: ArmTrainings, parts: Sequence[Part], num_workers: int) -> int:
     """Returns in how many processes parts of one task are done: those that measure few samples are done here."""
     if parts and parts[0].task == LOSSES:
-        held_out = experiment.sources().held_out(experiment.config.training.validation_fraction, experiment.seeds[0])
+        held_out = trainings.sources().held_out(trainings.config.training.validation_fraction, trainings.seeds[0])
         if not are_many(len(parts) * len(held_out)):
             return 1
-    return min(experiment.num_workers, len(parts))
+    return min(num_workers, len(parts))
 
 
 def are_many(num_samples: float) -> bool:
@@ -110,8 +92,8 @@ def num_evaluations(arm: Arm, gate: PhaseGate) -> int:
     return 2 if arm.is_single else gate.num_phases + 2
 
 
-def _measure(experiment: Trained, arm: Arm, seed: int, advance: Advance) -> None:
-    losses_of(experiment, arm, seed, advance)
+def _measure(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance) -> None:
+    losses_of(trainings, arm, seed, advance)
 
 
 def _evaluators(arm: Arm, seed: int, teams: list[ExpertSet]) -> dict[str, Evaluator]:

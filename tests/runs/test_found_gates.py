@@ -91,7 +91,7 @@ def test_a_run_that_goes_on_and_experts_that_are_loaded_find_nothing_again(
     monkeypatch.setattr(builtins, "_thirds", finds_nothing)
     run = Experiment.load(finished)
     assert run.waiting() == []
-    assert run.experts(run.teams[0], 0).gate.parameters == {"cuts": [3, 6]}
+    assert run.trainings.experts(run.teams[0], 0).gate.parameters == {"cuts": [3, 6]}
 
 
 def test_an_old_run_goes_on_as_it_was_begun(tmp_path: Path, finished: Path) -> None:

@@ -92,8 +92,8 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
     assert f"against the agent {tmp_path}/experts?simulations=8" in (tmp_path / "run/report/report.md").read_text()
     monkeypatch.chdir("/")
     run = Experiment.load(tmp_path / "run")
-    assert run.field.name.startswith(f"{tmp_path}/experts?simulations=8&backend=")
-    assert run.opponent_model() is None
+    assert run.matches.field.name.startswith(f"{tmp_path}/experts?simulations=8&backend=")
+    assert run.matches.opponent_model() is None
     manifest = tmp_path / "experts" / "manifest.toml"
     manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
     with pytest.raises(ForeignData, match=r"was made with other settings: experts of .*"):

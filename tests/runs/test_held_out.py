@@ -45,12 +45,12 @@ def test_a_finished_run_is_not_measured_again(copy: Path, measured: list[list[st
 def test_losses_of_other_experts_are_measured_again(copy: Path, measured: list[list[str]]) -> None:
     run = Experiment.load(copy)
     single, arm = run.arms
-    before = losses_of(run, arm, 0)
+    before = losses_of(run.trainings, arm, 0)
     manifest = copy / "experts" / "single-0" / "manifest.toml"
     write_text(manifest, manifest.read_text() + "\n")
     told: list[tuple[int, int]] = []
-    assert losses_of(run, arm, 0, lambda done, total: told.append((done, total))) == before
-    assert losses_of(run, single, 0)[0].name == "seed 0"
+    assert losses_of(run.trainings, arm, 0, lambda done, total: told.append((done, total))) == before
+    assert losses_of(run.trainings, single, 0)[0].name == "seed 0"
     assert measured == [["single", *EXPERTS, "mixture"], ["seed 0"]]
     size = len(run.sources().held_out(run.config.training.validation_fraction, 0))
     assert told[-1] == (size, size)
@@ -61,10 +61,10 @@ def test_a_file_that_holds_something_else_is_named(copy: Path) -> None:
     path = copy / "losses" / "plies-0.json"
     write_text(path, json.dumps({**read_json(path), "rows": [{"policy": 1}]}))
     with pytest.raises(DamagedFile, match=r"plies-0\.json holds no losses; delete it to measure them again"):
-        losses_of(run, run.arms[1], 0)
+        losses_of(run.trainings, run.arms[1], 0)
     write_text(path, "{")
     with pytest.raises(DamagedFile, match=r"plies-0\.json is not valid JSON: .*; delete it to measure them again"):
-        losses_of(run, run.arms[1], 0)
+        losses_of(run.trainings, run.arms[1], 0)
 
 
 def test_one_network_for_all_phases_is_measured_once(tmp_path: Path, measured: list[list[str]]) -> None:
@@ -79,13 +79,12 @@ def test_one_network_for_all_phases_is_measured_once(tmp_path: Path, measured: l
     assert rows[1].count("| single?epochs=2") == 2
     assert ["The mixture asks" in text for text in (part, alone)] == [True, False]
     assert "mixture" not in alone
-    assert [num_evaluations(arm, run.gate(arm.gate)) for arm in run.arms] == [len(rows) for rows in measured]
+    assert [num_evaluations(arm, run.trainings.gate(arm.gate)) for arm in run.arms] == [len(rows) for rows in measured]
 
 
 def test_processes_are_started_for_many_samples_only(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Experiment.load(copy)
-    monkeypatch.setattr(Experiment, "num_workers", 4)
     trainings, losses = ([part for part in run.parts() if part.task == task] for task in ("training", "losses"))
-    assert (num_processes(run, trainings), num_processes(run, losses), num_processes(run, [])) == (2, 1, 0)
+    assert [num_processes(run.trainings, parts, 4) for parts in (trainings, losses, [])] == [2, 1, 0]
     monkeypatch.setattr(held_out, "MANY", 10)
-    assert num_processes(run, losses) == 2
+    assert num_processes(run.trainings, losses, 4) == 2

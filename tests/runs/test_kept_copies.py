@@ -46,12 +46,12 @@ def _selfplay(folder: Path, gate: str) -> PhaseGate:
 
 
 def _experiment(folder: Path, gate: str) -> PhaseGate:
-    return experiment(folder, gates=[gate]).gate(gate)
+    return experiment(folder, gates=[gate]).trainings.gate(gate)
 
 
 def _growth(folder: Path, gate: str) -> PhaseGate:
     keep_growth(grown(Experiment.load(folder), gates=[gate]))
-    return Experiment.load(folder).gate(gate)
+    return Experiment.load(folder).trainings.gate(gate)
 
 
 @pytest.mark.parametrize("begin", [_training, _selfplay, _experiment, _growth])
@@ -89,5 +89,5 @@ def test_positions_that_were_edited_since_a_start_was_killed_are_the_new_ones(
     file.write_text(".X..O....\n.X.....O.\n")
     run = experiment(tmp_path / "run", match=match)
     expected = {run.game.parse_state(line).key() for line in file.read_text().splitlines()}
-    found = {opening.start.key() for opening in run.boards.openings(0, 4) if not isinstance(opening.start, int)}
+    found = {opening.start.key() for opening in run.matches.boards.openings(0, 4) if not isinstance(opening.start, int)}
     assert found == expected

@@ -70,8 +70,8 @@ def test_a_phase_that_a_later_seed_holds_out_is_found_before_the_first_training(
     }
     run = experiment(tmp_path / "run", num_seeds=5, **late)
     run.do("data", lambda done, total: None)
-    gate, training = run.gate(run.gates[0]), run.sources().training
-    counts = [training.split(0.9, seed)[0].phase_counts(gate)["phase 1"] for seed in run.seeds]
+    gate, training = run.trainings.gate(run.gates[0]), run.sources().training
+    counts = [training.split(0.9, seed)[0].phase_counts(gate)["phase 1"] for seed in run.trainings.seeds]
     assert counts[0] > 0
     assert 0 in counts
     with pytest.raises(MoemctsError, match=r"no samples to train 'phase 1' on: .* 0 of phase 1; start another run"):

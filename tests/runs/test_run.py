@@ -23,6 +23,7 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.networks import contract
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
+from moemcts.runs.arm_trainings import ArmTrainings
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.environment import as_typed
 from moemcts.runs.estimate import estimate
@@ -63,8 +64,8 @@ def test_who_shares_a_match_plays_as_many_games_at_once_as_one_alone(finished: P
 
     parallel: list[int] = []
     run = Experiment.load(finished)
-    schedule = run.games_of("searched", 0, "plies")
-    run.boards.play(schedule, 0, label="shared", crew=Two())
+    schedule = run.matches.games_of("searched", 0, "plies")
+    run.matches.boards.play(schedule, 0, label="shared", crew=Two())
     (finished / "matches" / "shared.jsonl").unlink()
     assert parallel == [run.config.match.parallel]
 
@@ -151,9 +152,9 @@ def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monke
 def test_games_that_are_lost_are_played_again_for_the_report(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Experiment.load(copy)
     opened: list[str] = []
-    experts = Experiment.experts
+    experts = ArmTrainings.experts
     monkeypatch.setattr(
-        Experiment, "experts", lambda run, arm, *rest, **how: opened.append(arm.name) or experts(run, arm, *rest, **how)
+        ArmTrainings, "experts", lambda of, arm, *rest, **how: opened.append(arm.name) or experts(of, arm, *rest, **how)
     )
     outcomes = run.outcomes()
     assert opened == ["plies"], "who has played is not opened to read the games"
@@ -278,7 +279,7 @@ def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> N
         match={"games": 4, "field": "single"},
     )
     report = finish(run, Silence())
-    assert [arm.name for arm in run.contestants()] == ["single", "steps?cuts=5,12"]
+    assert [arm.name for arm in run.matches.contestants()] == ["single", "steps?cuts=5,12"]
     differences = report.numbers["searched"]["differences"]
     assert list(differences) == ["steps?cuts=5,12"]
     assert "Elo" not in report.summary
@@ -529,7 +530,7 @@ def test_a_single_network_without_experts_does_not_play_itself(tmp_path: Path) -
 
 def test_a_single_network_alone_still_plays_an_agent(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run", gates=["none"], match={"games": 4, "field": "random"})
-    assert [arm.name for arm in run.contestants()] == ["single"]
+    assert [arm.name for arm in run.matches.contestants()] == ["single"]
     assert "4 games per arm" in run.describe()
 
 

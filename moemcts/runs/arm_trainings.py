@@ -1,0 +1,128 @@
+"""The trainings of an experiment's arms, and the experts that they make."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moemcts.game import Game
+from moemcts.gates import PhaseGate
+from moemcts.plugins import plugins
+from moemcts.runs.arms import NO_GATE, Arm
+from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.learning import measurements, train_experts, training_settings
+from moemcts.runs.run import Part
+from moemcts.runs.settings import ExperimentConfig
+from moemcts.runs.sources import Sources, open_sources
+from moemcts.work.progress import Advance
+
+if TYPE_CHECKING:
+    # Where torch comes in: whoever only describes a run does not wait for it.
+    from moemcts.experts import ExpertSet, Routing
+
+TRAINING = "training"
+"""The task of the parts that train, and their folder."""
+
+
+@dataclass(frozen=True)
+class ArmTrainings:
+    """What every arm learns with every training seed: `training/LABEL-SEED` and `experts/LABEL-SEED` in a folder."""
+
+    folder: Path
+    config: ExperimentConfig
+    game: Game
+    arms: Sequence[Arm]
+
+    @property
+    def single(self) -> Arm:
+        """The arm of the single network that all others are compared with."""
+        return self.arms[0]
+
+    @property
+    def gates(self) -> list[str]:
+        """The gates that make experts; the single network's is not among them."""
+        return [gate for gate in self.config.gates if gate != NO_GATE]
+
+    @property
+    def seeds(self) -> range:
+        """The training seeds: that of the configuration and those after it."""
+        return self.config.training_seeds
+
+    def gate(self, reference: str) -> PhaseGate:
+        """Returns a gate of the experiment's game; a saved one from the run's own copy."""
+        return plugins().gate(kept_gate(self.folder, reference, self.gates), self.game)
+
+    def sources(self) -> Sources:
+        """Opens the samples."""
+        return open_sources(self.config.data, self.folder / "data", self.game)
+
+    def part(self, arm: Arm, seed: int, data: Part) -> Part:
+        """Returns the training of an arm and a seed from what a part has gathered."""
+        return Part(
+            name=f"train-{arm.label}-{seed}",
+            task=TRAINING,
+            unit="steps",
+            do=functools.partial(self._train, arm, seed),
+            decided_by={
+                **data.decided_by,
+                "network": arm.network,
+                "gate": arm.gate,
+                "scheme": arm.scheme,
+                **training_settings(self.config, seed),
+            },
+        )
+
+    def experts(
+        self,
+        arm: Arm,
+        seed: int,
+        backend: str = "torch",
+        precision: str | None = None,
+        routing: Routing | None = None,
+        device: str = "cpu",
+    ) -> ExpertSet:
+        """Opens a set of experts; raises UsageError where there is no such device here."""
+        from moemcts.learn.checkpoint import load_experts
+        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
+
+        folder = self._experts_folder(arm, seed)
+        inference = Inference(named_backend(backend), named_precision(precision or "float32"))
+        return load_experts(folder, self.game, plugins(), device=device, routing=routing, inference=inference)
+
+    def trained(self, arm: Arm, seed: int) -> ExpertSet:
+        """Opens a set of experts as torch has them, on the device that trained them where that is here."""
+        from moemcts.learn.training.ranks import device_here
+
+        return self.experts(arm, seed, device=device_here(self.config.training.device))
+
+    def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]:
+        """Returns what tells the experts of arms and a training seed from all others."""
+        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in arms]
+        return {"experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests]}
+
+    def measurements(self, arm: Arm, seed: int) -> list[Mapping[str, Any]]:
+        """Returns what was measured while an arm was trained."""
+        return measurements(self._training_folder(arm, seed))
+
+    def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
+        train_experts(
+            self.config,
+            self.game,
+            arm,
+            self.gate(arm.gate),
+            self.sources(),
+            training_folder=self._training_folder(arm, seed),
+            experts_folder=self._experts_folder(arm, seed),
+            on_progress=lambda state: advance(state.step, state.num_steps),
+            seed=seed,
+        )
+
+    def _training_folder(self, arm: Arm, seed: int) -> Path:
+        return self.folder / TRAINING / f"{arm.label}-{seed}"
+
+    def _experts_folder(self, arm: Arm, seed: int) -> Path:
+        return self.folder / "experts" / f"{arm.label}-{seed}"
