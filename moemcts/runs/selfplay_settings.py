@@ -131,6 +131,12 @@ class SelfPlayConfig(RunConfig):
                 f"expected games.fast_simulations or search.simulations with games.full_share={games.full_share:g}, "
                 "got neither: nodes do not say what quick searches are limited by"
             )
+        full, fast = self.search.simulations, games.fast_simulations
+        if games.searched and games.full_share < 1 and full is not None and fast is not None and fast > full:
+            raise ValueError(
+                f"expected games.fast_simulations of at most search.simulations, {full:,}, got {fast:,}: with "
+                f"games.full_share={games.full_share:g} the others are quick, and only full searches are learned from"
+            )
         return self
 
 

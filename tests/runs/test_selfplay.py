@@ -33,6 +33,7 @@ from moemcts.runs.generations import PLAYED
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_games import Speed, SpeedOfShares, waves
 from moemcts.runs.selfplay_players import Players
+from moemcts.runs.selfplay_playing import Playing
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.selfplay_showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
@@ -193,6 +194,10 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
         (
             {"search": {"simulations": None, "nodes": 9}, "games": {"full_share": 0.5}},
             r"expected games.fast_simulations or search.simulations with games.full_share=0\.5, got neither",
+        ),
+        (
+            {"search": {"simulations": 9}, "games": {"full_share": 0.5, "fast_simulations": 10}},
+            "expected games.fast_simulations of at most search.simulations, 9, got 10",
         ),
         (
             {"games": {"opponents": "uct?seconds=0.01"}},
@@ -435,15 +440,15 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
 def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play = SelfPlay._play_games
+    play = Playing.play_all
 
-    def played(run: SelfPlay, generation: int, advance: Advance) -> None:
+    def played(playing: Playing, generation: int, advance: Advance) -> None:
         while generation == 2:
             advance(0, 1)
             time.sleep(0.01)
-        play(run, generation, advance)
+        play(playing, generation, advance)
 
-    monkeypatch.setattr(SelfPlay, "_play_games", played)
+    monkeypatch.setattr(Playing, "play_all", played)
     run = selfplay(tmp_path / "run", games={"ahead": True})
     with pytest.raises(Killed):
         work(run, Deadly("generation 1: promotion", 1))
@@ -548,12 +553,12 @@ def state_of(path: Path) -> str:
 def test_half_a_line_of_times_stops_nothing(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run")
     run.do("start", lambda done, total: None)
-    (line,) = run.timings()
+    (line,) = run.times.read()
     path = run.folder / "timings.jsonl"
     path.write_text(path.read_text() + '{"part": "ga{"part": "x"}\n{"part": "gam')
-    assert run.timings() == [line]
-    run._log({"part": "train-0001", "seconds": 1.0})
-    assert run.timings() == [line, {"part": "train-0001", "seconds": 1.0}]
+    assert run.times.read() == [line]
+    run.times.note({"part": "train-0001", "seconds": 1.0})
+    assert run.times.read() == [line, {"part": "train-0001", "seconds": 1.0}]
 
 
 def test_games_without_a_sample_come_to_an_end() -> None:
