@@ -67,7 +67,7 @@ class BoardGame(Game[S], Generic[S]):
             head, line = START, head + line
         state = self._start
         if head.strip() != START:
-            state = self.state_type.parse(head, self.rows, self.columns)
+            state = self._board(head)
         if not re.fullmatch(rf"\s*({self.move}\s*)*", line, re.IGNORECASE):
             raise ValueError(f"expected moves like {self._example()}, got {line.strip()!r}")
         for move in re.finditer(self.move, line, re.IGNORECASE):
@@ -76,6 +76,14 @@ class BoardGame(Game[S], Generic[S]):
             (player,) = state.active_players
             state = state.play([self.parse_action(state, player, move[0])])
         return state
+
+    def _board(self, text: str) -> S:
+        try:
+            return self.state_type.parse(text, self.rows, self.columns)
+        except ValueError as error:
+            # Some say what was expected alone.
+            came = "" if "got" in str(error) else f", got {text.strip()!r}"
+            raise ValueError(f"{error}{came}; or moves from the start, like {self._example()}") from None
 
     def format_state(self, state: S) -> str:
         return state.format()
