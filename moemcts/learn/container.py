@@ -41,7 +41,7 @@ def read_container(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
     return {name: np.asarray(array) for name, array in arrays.items()}, content_of(data, path)
 
 
-def content_of(data: bytes, path: Path) -> dict[str, Any]:
+def content_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
     """Returns the JSON values in the header of a file; raises DamagedFile where there are none."""
     metadata = header_of(data, path).get("__metadata__")
     try:

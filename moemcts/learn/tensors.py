@@ -11,11 +11,12 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile
-from moemcts.learn.container import header_of, start_of
+from moemcts.learn.container import container_bytes, content_of, header_of, start_of
 from moemcts.store import digest
 
 Arrays = Mapping[str, NDArray[Any]]
 
+_SHA256 = "sha256"
 _DTYPES = {
     "BOOL": "?",
     "U8": "u1",
@@ -39,17 +40,38 @@ def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
 
     Raises DamagedFile unless the content has the given SHA-256; None stands for one that was compared before.
     """
-    try:
-        content = np.memmap(path, dtype=np.uint8, mode="r")
-    except (OSError, ValueError) as error:
-        raise DamagedFile(f"cannot read {path}: {error}") from error
+    content = _mapped(path)
     if sha256 is not None and digest(content.data) != sha256:
-        raise DamagedFile(f"{path} is damaged: its {len(content)} bytes are not those that were written")
+        raise _damaged(path, content)
     header = header_of(content, path)
     try:
         return _arrays(content, header)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(f"{path} is no safetensors file: {type(error).__name__} {error}") from error
+
+
+def sealed_bytes(arrays: Arrays) -> bytes:
+    """Returns arrays in the safetensors format, with their SHA-256 in the header, for files that nothing else names."""
+    return container_bytes(arrays, {_SHA256: digest(tensor_bytes(arrays))})
+
+
+def map_sealed(path: Path) -> dict[str, NDArray[Any]]:
+    """Returns what `sealed_bytes` wrote, as `map_tensors`; raises DamagedFile for a file that is not whole."""
+    arrays, content = map_tensors(path, None), _mapped(path)
+    if content_of(content, path).get(_SHA256) != digest(tensor_bytes(arrays)):
+        raise _damaged(path, content)
+    return arrays
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
+    try:
+        return np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError) as error:
+        raise DamagedFile(f"cannot read {path}: {error}") from error
+
+
+def _damaged(path: Path, content: NDArray[np.uint8]) -> DamagedFile:
+    return DamagedFile(f"{path} is damaged: its {len(content)} bytes are not those that were written")
 
 
 def _arrays(content: NDArray[np.uint8], header: Mapping[str, Any]) -> dict[str, NDArray[Any]]:

@@ -18,7 +18,7 @@ from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import RESIGNED, Counts, Played
 from moemcts.learn.loop.players import Usage
-from moemcts.learn.tensors import map_tensors, tensor_bytes
+from moemcts.learn.tensors import map_sealed, sealed_bytes
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -112,12 +112,12 @@ def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
 
 def chunk_bytes(played: Played) -> bytes:
     """Returns the content of a file with some games of a generation."""
-    return tensor_bytes(played.arrays())
+    return sealed_bytes(played.arrays())
 
 
 def read_chunk(path: Path) -> Played:
-    """Returns the games in a file."""
-    return Played.of_arrays(map_tensors(path, None))
+    """Returns the games in a file; raises DamagedFile where it is not as it was written."""
+    return Played.of_arrays(map_sealed(path))
 
 
 def done_before(paths: Sequence[Path]) -> Speed:

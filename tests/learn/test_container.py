@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 from pathlib import Path
@@ -14,7 +15,7 @@ import torch
 
 from moemcts.errors import DamagedFile
 from moemcts.learn.container import container_bytes, read_container
-from moemcts.learn.tensors import map_tensors
+from moemcts.learn.tensors import map_sealed, map_tensors, sealed_bytes
 from moemcts.learn.weights import read_state, write_state
 
 ONE: dict[str, Any] = {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
@@ -35,6 +36,26 @@ def test_arrays_and_content_come_back(tmp_path: Path) -> None:
     assert path.read_bytes() == safetensors.numpy.save({"a": np.arange(3)}, {"content": '{"of": [1, "x"]}'})
     write_state(path, {"a": torch.ones(2)}, {"step": 3})
     assert read_state(path)[1] == {"step": 3}
+
+
+def test_a_sealed_file_is_whole_or_refused_whatever_byte_changes_or_is_missing(tmp_path: Path) -> None:
+    path, arrays = tmp_path / "a.safetensors", {"a": np.arange(3), "b": np.zeros((2, 0), np.float32)}
+    whole = sealed_bytes(arrays)
+    path.write_bytes(whole)
+    written = {"a": [0, 1, 2], "b": [[], []]}
+    assert {name: array.tolist() for name, array in map_sealed(path).items()} == written
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place])
+        with pytest.raises(DamagedFile):
+            map_sealed(path)
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        # A header may say the same in other bytes, such as those that it is filled up with.
+        with contextlib.suppress(DamagedFile):
+            assert {name: array.tolist() for name, array in map_sealed(path).items()} == written
+    # Of an earlier version, that wrote no hash.
+    path.write_bytes(container_bytes(arrays, {}))
+    with pytest.raises(DamagedFile, match="its .* bytes are not those that were written"):
+        map_sealed(path)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Played, generation_of, play_chunks, play_games
 from moemcts.learn.loop.players import SelfPlayer
 from moemcts.plugins import plugins
+from moemcts.runs.selfplay_games import chunk_bytes, done_before, read_chunk
 from moemcts.search import SearchConfig
 
 SEARCH = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, temperature_plies=9)
@@ -44,6 +46,16 @@ def equal(one: Played, other: Played) -> bool:
     return ours.keys() == theirs.keys() and all(
         np.array_equal(ours[key], theirs[key], equal_nan=ours[key].dtype.kind == "f") for key in ours
     )
+
+
+def test_games_on_disk_of_which_a_bit_has_changed_are_played_again(games: Played, tmp_path: Path) -> None:
+    whole, changed = (tmp_path / name for name in ("0.safetensors", "1.safetensors"))
+    content = chunk_bytes(games)
+    whole.write_bytes(content)
+    changed.write_bytes(content[:-9] + bytes([content[-9] ^ 16]) + content[-8:])
+    assert equal(read_chunk(whole), games)
+    assert done_before([whole, changed]).num_games == len(games)
+    assert [path.exists() for path in (whole, changed)] == [True, False]
 
 
 def test_games_do_not_depend_on_how_many_are_played_side_by_side(games: Played) -> None:
