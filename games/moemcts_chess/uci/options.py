@@ -58,6 +58,10 @@ class Option:
     loads: bool = False
     """Whether it names something that is loaded: a game, experts, tables."""
 
+    @property
+    def names_files(self) -> bool:
+        return isinstance(self.default, str) and not self.choices
+
     def __str__(self) -> str:
         if isinstance(self.default, bool):
             return f"option name {self.name} type check default {str(self.default).lower()}"
@@ -101,15 +105,19 @@ class Options:
     def __iter__(self) -> Iterator[Option]:
         return iter(self._options.values())
 
-    def set(self, name: str, text: str) -> Option:
-        """Sets an option, whatever the case of its name; raises ValueError for what is not one or its value."""
+    def set(self, name: str, text: str) -> tuple[Option, bool]:
+        """Sets an option, whatever the case of its name; returns it and whether that can change anything.
+
+        A value that it has already changes nothing, unless there may be other files behind it by now. Raises ValueError
+        for what is no option or not its value.
+        """
         option = self._options.get(name.lower())
         if option is None:
             near = difflib.get_close_matches(name.lower(), self._options, n=1, cutoff=0.6)
             hint = f"; did you mean {self._options[near[0]].name}?" if near else ""
             raise ValueError(f"no option named {name!r}{hint}")
-        self._values[option.name] = option.parse(text)
-        return option
+        before, self._values[option.name] = self._values[option.name], option.parse(text)
+        return option, option.names_files or self._values[option.name] != before
 
     def remark(self, option: Option) -> str:
         """Returns what there is to say about an option's value; nothing where it does what it says."""

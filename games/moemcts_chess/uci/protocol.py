@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -57,6 +58,13 @@ class Progress:
     """Thousandths of the memory allowed."""
     tbhits: int
     lines: Sequence[Line] = field(default_factory=tuple)
+
+
+def no_command(words: Sequence[str], commands: Sequence[str]) -> str:
+    """Returns what to say of a line none of whose words is a command; the nearest one to its first word comes first."""
+    near = difflib.get_close_matches(words[0].lower(), commands, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"no command in {' '.join(words)!r}; {hint}expected {', '.join(commands[:-1])} or {commands[-1]}"
 
 
 def parse_go(words: Sequence[str]) -> Go:

@@ -111,7 +111,7 @@ class Session:
         start = next((i for i, word in enumerate(words) if word in self._commands or word == "quit"), None)
         if start is None:
             if words:
-                self.remark(f"no command in {' '.join(words)!r}; expected {', '.join(self._commands)} or quit")
+                self.remark(protocol.no_command(words, (*self._commands, "quit")))
             return True
         if words[start] == "quit":
             return False
@@ -175,15 +175,15 @@ class Session:
         cannot be written.
         """
         self._finish()
-        option = self.options.set(name, value)
+        option, is_news = self.options.set(name, value)
         if remark := self.options.remark(option):
             self.remark(remark)
-        if option.loads:
+        if option.loads and is_news:
             # The last search holds on to its networks, and to let go of them takes as long as a quick move.
             self._knowledge = self._state = self._thinking = None
             self._pace = Pace()
             self._warm_for = ()
-        if not option.keeps_tree:
+        if is_news and not option.keeps_tree:
             self._kept = None
         if option.name == "Log_File":
             self._open_log(self.options.text("Log_File"))

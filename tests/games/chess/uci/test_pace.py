@@ -206,9 +206,28 @@ def test_what_is_loaded_anew_is_warmed_anew_wherever_it_lies(experts: Path, monk
     loaded = session._known()
     # Python gives the place of what is gone to what comes.
     monkeypatch.setattr("moemcts_chess.uci.session.load", lambda *arguments: loaded)
-    session.obey("setoption name Expert_Routing value each")
+    session.obey(f"setoption name Model_Directory value {experts}")
     session.obey("isready")
     assert out.getvalue().count("3 experts are warm") == 2
+
+
+def test_what_is_set_to_what_it_is_already_is_not_loaded_anew_nor_forgotten(experts: Path) -> None:
+    """Interfaces name the variant after `isready`, when a clock is about to run."""
+    session = Session(io.StringIO())
+    for line in (f"Model_Directory value {experts}", "UCI_Variant value chess"):
+        session.obey(f"setoption name {line}")
+    session.obey("go nodes 20")
+    assert session._thinking is not None
+    session._thinking.wait()
+    session.obey("isready")
+    loaded, warm = session._known(), session._warm_for
+    for line in ("UCI_Variant value chess", "UCI_Chess960 value false", "Expert_Routing value each"):
+        session.obey(f"setoption name {line}")
+    assert session._known() is loaded
+    assert session._warm_for == warm
+    assert session._kept is not None
+    session.obey("setoption name UCI_Variant value atomic")
+    assert session._knowledge is None
 
 
 FIRST_MOVE = """

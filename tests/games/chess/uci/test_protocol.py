@@ -99,7 +99,7 @@ def test_options_have_crazyaras_defaults() -> None:
 
 def test_options_are_set_whatever_the_case_and_checked() -> None:
     options = Options(["lichess"])
-    assert options.set("multipv", "4").name == "MultiPV"
+    assert options.set("multipv", "4")[0].name == "MultiPV"
     assert options.number("MultiPV") == 4
     options.set("uci_variant", "3CHECK")
     assert options.game == "threecheck"
@@ -120,9 +120,9 @@ def test_options_are_set_whatever_the_case_and_checked() -> None:
 
 def test_what_crazyara_has_and_we_have_not_is_said() -> None:
     options = Options()
-    assert "Backend" in options.remark(options.set("Use_TensorRT", "true"))
-    assert "a tree" in options.remark(options.set("Search_Type", "mcgs"))
-    assert options.remark(options.set("Search_Type", "mcts")) == ""
+    assert "Backend" in options.remark(options.set("Use_TensorRT", "true")[0])
+    assert "a tree" in options.remark(options.set("Search_Type", "mcgs")[0])
+    assert options.remark(options.set("Search_Type", "mcts")[0]) == ""
 
 
 def test_a_variant_says_how_it_is_searched_but_not_without_a_policy() -> None:

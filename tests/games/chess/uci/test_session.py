@@ -513,7 +513,8 @@ def test_the_tree_is_kept_for_the_next_move(talk: Talk, reuse: str, is_kept: boo
         ("go wtime soon btime 1000", "'wtime soon' means nothing"),
         ("go perft deep", "expected a number after perft"),
         ("go movetime 1 sideways", "'sideways' means nothing"),
-        ("hello there", "no command in 'hello there'"),
+        ("hello there", "no command in 'hello there'; expected uci, "),
+        ("IsRedy now", "no command in 'IsRedy now'; did you mean isready? expected uci, "),
         ("go perft 30", "up to 6"),
     ],
 )
