@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import numpy as np
 from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, first_line
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
+from moemcts.learn.inference.silence import silence_onnxruntime
 
 INPUT = "planes"
 OUTPUTS = ("logits", "value")
@@ -92,8 +92,7 @@ def require(backend: Backend) -> None:
 
 def onnxruntime_module() -> Any:
     """Returns onnxruntime; who imports a part of it calls this before."""
-    # Its import otherwise tells its makers of the machine, for which it keeps a number in the home folder.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    silence_onnxruntime()
     import onnxruntime
 
     return onnxruntime
