@@ -13,6 +13,7 @@ import torch
 from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
+from moemcts.errors import ForeignData
 from moemcts.experts import ExpertSet, route_mixture
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.phase_statistics import phase_statistics
@@ -30,6 +31,7 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
+from moemcts.store import read_json, write_json
 
 SCHEME = Mixture(balance=0.01)
 
@@ -242,6 +244,20 @@ def test_a_mixture_killed_at_random_steps_ends_in_the_same_weights(
             kills[0] += 1
     assert kills[0] > 3
     assert same(unbroken, resumed)
+
+
+def test_a_mixture_does_not_go_on_with_another_balance(data: Dataset, tmp_path: Path) -> None:
+    trainer = Trainer(config(epochs=1))
+    for first, second in ((0.01, 0.05), (0.05, 0.01)):
+        folder = tmp_path / str(first)
+        begun = Mixture(balance=first).fit(trainer, make_network, data, untrained(2), folder)
+        assert same(begun, Mixture(balance=first).fit(trainer, make_network, data, untrained(2), folder))
+        with pytest.raises(ForeignData, match="was begun with balance "):
+            Mixture(balance=second).fit(trainer, make_network, data, untrained(2), folder)
+    # As trainings from before the balance was written down, all of which had the default.
+    (path,) = (tmp_path / "0.01").rglob("identity.json")
+    write_json(path, {key: value for key, value in read_json(path).items() if key != "balance"})
+    assert Mixture().fit(trainer, make_network, data, untrained(2), tmp_path / "0.01")
 
 
 def test_the_seed_decides_the_mixture(data: Dataset, tmp_path: Path) -> None:

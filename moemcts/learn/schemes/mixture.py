@@ -83,7 +83,11 @@ class Mixture(Scheme):
             weights = make_gate_network(size.game, size.num_phases, size.channels)
         mixture = MixtureNetwork(weights, experts, balance=self.balance)
         stages = [Stage(weights=(1.0,), epochs=self.epochs)]
-        whole = trainer.fit(mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test)
+        # Trainings from before it was written down had the default.
+        decided_by = {"balance": None if self.balance == Mixture.balance else self.balance}
+        whole = trainer.fit(
+            mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test, decided_by=decided_by
+        )
         assert isinstance(whole.network, MixtureNetwork)
         training = dataset
         if validation is None:

@@ -74,17 +74,20 @@ class Trainer:
         *,
         validation: Dataset | None = None,
         test: Dataset | None = None,
+        decided_by: Mapping[str, Any] | None = None,
     ) -> Trained:
         """Trains a network, which is changed, through stages.
 
         The held-out loss, which decides, is measured on `validation`; without it a share of the games is held out.
-        `test` is measured at the same times and decides nothing.
+        `test` is measured at the same times and decides nothing. `decided_by` is what else decides the outcome and no
+        weight tells, such as a loss of the network's own: it has to be equal to go on; what is None is as if left out.
         Raises MoemctsError if the network is none for the game, a stage has no samples, its loss stops being a number
         or a file cannot be written, ForeignData if the folder holds a training with other settings.
         """
         check_network(network, dataset.game.spec)
         initial = [network_state(network)]
-        return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
+        material = self._material(dataset, gate, validation, test)
+        return self._fit(network, initial, material, gate, [stages], folder, decided_by=decided_by)[0]
 
     def fit_experts(
         self,
@@ -140,6 +143,8 @@ class Trainer:
         stages: Sequence[Sequence[Stage]],
         folder: Path,
         optimisers: Optimisers | None = None,
+        *,
+        decided_by: Mapping[str, Any] | None = None,
     ) -> list[Trained]:
         shape = material.training.game.spec.observation_shape
         self.config.check_layout(shape)
@@ -166,6 +171,7 @@ class Trainer:
             "initial_weights": digests[0] if len(set(digests)) == 1 else digests,
         }
         whole = {**identity, "references": self._references, "stages": [list(map(asdict, own)) for own in stages]}
+        whole |= decided_by or {}
         check_training(folder, whole)
         if self._ranks.is_first and not (folder / IDENTITY).exists():
             write_json(folder / IDENTITY, whole)
