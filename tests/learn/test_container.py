@@ -54,7 +54,7 @@ def test_a_sealed_file_is_whole_or_refused_whatever_byte_changes_or_is_missing(t
             assert {name: array.tolist() for name, array in map_sealed(path).items()} == written
     # Of an earlier version, that wrote no hash.
     path.write_bytes(container_bytes(arrays, {}))
-    with pytest.raises(DamagedFile, match="its .* bytes are not those that were written"):
+    with pytest.raises(DamagedFile, match=r"its .* bytes are not those that were written"):
         map_sealed(path)
 
 
