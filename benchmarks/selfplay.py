@@ -76,7 +76,7 @@ def curve(run: SelfPlay) -> list[dict[str, object]]:
 def generations(run: SelfPlay) -> list[dict[str, object]]:
     """Returns a row per generation: how long its games and its training took, and its losses at their end."""
     # What was interrupted is there once more.
-    seconds = {one["part"]: one["seconds"] for one in run.timings() if "part" in one}
+    seconds = {one["part"]: one["seconds"] for one in run.times.read() if "part" in one}
     rows: list[dict[str, object]] = []
     for number in range(1, run.config.generations + 1):
         last = read_log(run.folder / "generations" / f"{number:04}" / "training" / "metrics.jsonl")[-1]

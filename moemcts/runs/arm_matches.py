@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.match import MatchResult
@@ -127,7 +126,7 @@ class ArmMatches:
 
     def _agents(self, arms: Sequence[Arm], kind: str, seed: int) -> dict[str, Agent]:
         match, game = self._config.match, self.boards.game
-        teams: dict[str, Any] = {
+        teams = {
             arm.name: self._trainings.experts(arm, seed, match.backend, match.precision, device=match.device)
             for arm in arms
         }

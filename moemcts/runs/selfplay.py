@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.util
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,24 +17,20 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
-from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, REPLAY, manifest_digest
+from moemcts.runs.generations import LEARNED, PROMOTED, manifest_digest
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
-from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfShares
 from moemcts.runs.selfplay_judging import Judging, measurement_of
 from moemcts.runs.selfplay_learning import Teaching
-from moemcts.runs.selfplay_players import PlayChunks, Players, check_opponents, faced_in
+from moemcts.runs.selfplay_players import Players, check_opponents, faced_in
+from moemcts.runs.selfplay_playing import Playing
 from moemcts.runs.selfplay_settings import SelfPlayConfig
-from moemcts.runs.times import duration
-from moemcts.store import read_toml, write_bytes
-from moemcts.work import Here, Processes, Workers, num_cores, workers
-from moemcts.work.beside import Beside
-from moemcts.work.progress import Advance, Progress, Silence
+from moemcts.runs.selfplay_times import START, Times
+from moemcts.store import read_toml
+from moemcts.work.progress import Advance, Progress
 
-SECONDS_BETWEEN_LINES = 60.0
-START = "start"
 _NOT_DECIDING = {"generations", "keep", "workers", "gauntlet", "summary"}
 
 
@@ -59,16 +54,15 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.players.opponent_model()
         self.on_disk = self.players.on_disk
         self.teaching = Teaching(config, self.game, self.gate, self.scheme, self.on_disk)
-        self.judging = Judging(self.players, self.measured, self._crew)
+        self.times = Times(self.on_disk, config.generations)
+        self.playing = Playing(self.players, self.times)
+        self.judging = Judging(self.players, self.measured, self.playing.crew)
         check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
         contestants(config.gauntlet.opponents, self.game)
         self.on_generation: Callable[[int], None] = lambda generation: None
         """Called with every generation that has learned and was measured."""
-        self._ahead: Beside | None = None
-        self._progress: Progress = Silence()
-        self._spoken = time.monotonic()
 
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
@@ -174,7 +168,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         measured = self.measured
         _, size_unit = self.config.games.size
         for generation in range(self.config.generations + 1):
-            kinds = [("games", size_unit, self._play), ("train", "steps", self._train)]
+            kinds = [("games", size_unit, self.playing.play), ("train", "steps", self._train)]
             if self.config.promotion.rule != "none":
                 kinds.append(("promote", "games", self.judging.promote))
             if not generation:
@@ -195,24 +189,20 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; what is no longer needed is removed after each generation."""
-        self._progress = progress
-        self.teaching.say = progress.say
+        self.teaching.say = self.times.say = progress.say
         self._tidy()
-        # Games ahead are played by processes of a thread, which end with it.
-        with contextlib.nullcontext() if self.config.games.ahead else self._processes.kept():
+        with self.playing.kept():
             try:
                 super().work(progress)
             finally:
-                if self._ahead is not None:
-                    self._ahead.stop()
-                    self._ahead = None
+                self.playing.stop()
         self._tidy()
 
     def do(self, name: str, advance: Advance) -> None:
         """Does the part of that name, and writes down how long that took."""
         started = time.monotonic()
         super().do(name, advance)
-        self._log({"part": name, "seconds": round(time.monotonic() - started, 2)})
+        self.times.note({"part": name, "seconds": round(time.monotonic() - started, 2)})
         if name.startswith("train"):
             self._tidy()
         if generation := self._last_parts.get(name, 0):
@@ -226,86 +216,9 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _train(self, generation: int, advance: Advance) -> None:
         """Trains the experts of a generation, beside the next one's games where these are played ahead."""
-        if not self.config.games.ahead or generation == self.config.generations:
-            self.teaching.train(generation, advance)
-            return
-        self._ahead = Beside(functools.partial(self._play_games, generation + 1))
+        if self.config.games.ahead and generation < self.config.generations:
+            self.playing.begin(generation + 1)
         self.teaching.train(generation, advance)
-
-    def _play(self, generation: int, advance: Advance) -> None:
-        """Plays the games of a generation, or waits for those that are played already."""
-        if self._ahead is not None:
-            self._ahead.wait(advance)
-            self._ahead = None
-        self._play_games(generation, advance)
-
-    def _played_by(self, generation: int) -> int:
-        """Returns which generation's experts play the games of a generation."""
-        return self.on_disk.champion(max(0, generation - 1 - self.config.games.ahead))
-
-    def _play_games(self, generation: int, advance: Advance) -> None:
-        from moemcts.arena.replays import write_jsonl
-        from moemcts.runs.selfplay_games import describe_games, done_before, join_chunks, read_chunk, waves
-        from moemcts.runs.selfplay_showing import Showing
-
-        if self.on_disk.said(generation, PLAYED):
-            return
-        games, champion = self.config.games, self._played_by(generation)
-        speed = SpeedOfShares()
-        kept = done_before(self.on_disk.chunks(generation))
-        counts: dict[int, int] = {}
-
-        def samples_of(chunk: int) -> int | None:
-            path = self.on_disk.chunk(generation, chunk)
-            if chunk not in counts and path.exists():
-                counts[chunk] = len(read_chunk(path).records)
-            return counts.get(chunk)
-
-        def hear(shares: Sequence[Sequence[int]], number: int, found: Speed | Chunk) -> None:
-            if isinstance(found, Chunk):
-                write_bytes(self.on_disk.chunk(generation, found.number), found.content)
-                return
-            speed.note(shares[number][0], found)
-            total = kept + speed.total
-            expected, unit = games.size
-            done = total.num_games if unit == "games" else total.num_samples
-            advance(min(done, expected), expected)
-            self._speak(generation, speed, done / expected)
-
-        crew, player = self._workers(), PlayChunks(self.players, generation, champion)
-        before = self.on_disk.said(generation - 1, PLAYED) if generation > 1 else None
-        samples_before = before["samples"] / before["games"] * games.per_part if before else 0.0
-        for wave in waves(games, crew.count, samples_of, samples_before):
-            num_shares = min(crew.count, len(wave)) if games.continuous else len(wave)
-            shares = [wave[start::num_shares] for start in range(num_shares)]
-            crew.map(player, shares, on_report=functools.partial(hear, shares))
-        chunks = [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
-        num_samples, played = join_chunks(
-            self.game,
-            games,
-            chunks,
-            self.on_disk.games(generation),
-            reference=self.config.game,
-            source={"generation": generation, "champion": champion},
-        )
-        seen = Showing(self.players, generation, champion)
-        write_jsonl(self.on_disk.of(generation) / REPLAY, [seen.replay(played[0])])
-        said = {"samples": num_samples, "played_by": champion, **describe_games(played)}
-        said |= {"openings": seen.openings(played)}
-        self.on_disk.say(generation, PLAYED, said)
-        self.on_disk.remove(generation, "chunks")
-        self._log({"generation": generation, **speed.total.rates(speed.seconds), "seconds": round(speed.seconds, 2)})
-
-    def _num_chunks(self, counts: Mapping[int, int]) -> int:
-        """Returns how many chunks, from the first on, are needed."""
-        games = self.config.games
-        if games.samples is None:
-            return -(-games.games // games.per_part)
-        total = number = 0
-        while total < games.samples:
-            total += counts[number]
-            number += 1
-        return number
 
     def _decided_by(self) -> dict[str, Any]:
         """Returns the settings that decide every generation, by dotted path."""
@@ -328,29 +241,6 @@ class SelfPlay(Run[SelfPlayConfig]):
         known = begun.get("done") and begun["decided_by"].get("start experts")
         return str(known) if known else manifest_digest(Path(self.config.start))
 
-    @functools.cached_property
-    def _processes(self) -> Processes:
-        """Those that play here; with games ahead, as this one learns meanwhile, even one."""
-        count = self.config.workers
-        return Processes(count if isinstance(count, int) and count else num_cores(), hint=self._hint)
-
-    @property
-    def _hint(self) -> str:
-        hint = f"go on with moemcts selfplay --resume {self.folder}"
-        return hint if self.config.games.ahead else f"{hint}, or set workers=1"
-
-    def _workers(self) -> Workers:
-        if isinstance(self.config.workers, str):
-            return workers(self.config.workers, hint=self._hint)
-        return self._processes if self._processes.count > 1 or self.config.games.ahead else Here()
-
-    def _crew(self) -> Workers:
-        """Returns who plays a match."""
-        if self._ahead is not None or isinstance(self.config.workers, str) or self._processes.count == 1:
-            # Every core has games already, or whoever would play has not this folder.
-            return Here()
-        return self._processes
-
     def _tidy(self) -> None:
         """Removes what later generations do not need."""
         from moemcts.learn.loop.window import window
@@ -362,7 +252,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         champion, found = self._champion(last), window(last, self.on_disk.num_samples(last), self.config.replay)
         kept = {*self.measured, *range(0, last + 1, self.config.keep)}
         # The last one may play later, or sit opposite one that does, even where it was not promoted.
-        for one in {last, champion, self._played_by(last + 1)}:
+        for one in {last, champion, self.playing.played_by(last + 1)}:
             kept |= {one, *self.players.league(one)}
         self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
 
@@ -370,47 +260,6 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Returns which generation's experts play as far as that is decided: the last one may not be judged yet."""
         is_judged = self.config.promotion.rule == "none" or self.on_disk.said(last, PROMOTED)
         return self.on_disk.champion(last if is_judged else last - 1)
-
-    def _log(self, values: Mapping[str, Any]) -> None:
-        """Adds a line to the file of times, which is another one each time."""
-        from moemcts.learn.training.metrics_log import MetricsLog
-
-        log = MetricsLog(self.folder / "timings.jsonl")
-        # Half a line of a process that was killed is no beginning of this one.
-        log.rewind(log.num_bytes)
-        log.append(values)
-
-    def _speak(self, generation: int, speed: SpeedOfShares, share: float) -> None:
-        """Says every minute how things stand."""
-        if time.monotonic() - self._spoken < SECONDS_BETWEEN_LINES:
-            return
-        self._spoken = time.monotonic()
-        rates = speed.total.rates(speed.seconds)
-        losses = self.on_disk.said(generation - 1, LEARNED).get("losses", {}) if generation > 1 else {}
-        told = ", ".join(f"{name} {one['loss']:.3f}" for name, one in losses.items() if one)
-        left = self._seconds_left(generation, share)
-        # While the first games of a generation are played, none is finished.
-        games = f"{rates['games_per_second']:.2f} games/s, " if rates["games_per_second"] else ""
-        self._progress.say(
-            f"generation {generation} of {self.config.generations}: {games}"
-            f"{rates['positions_per_second']:,.0f} positions/s in batches of {rates['mean_batch']:.0f}, "
-            f"{100 * rates['network_share']:.0f} % of the time in the network"
-            + (f"; loss {told}" if told else "")
-            + (f"; {left}" if left else "")
-        )
-
-    def _seconds_left(self, generation: int, share: float) -> str:
-        times = [one["seconds"] for one in self.timings() if "part" in one and one["part"] != START]
-        if generation < 2 or not times:
-            return ""
-        each = sum(times) / (generation - 1)
-        return f"{duration(each * (self.config.generations - generation + 1 - min(share, 1)))} left"
-
-    def timings(self) -> list[dict[str, Any]]:
-        """Returns the lines of the file of times."""
-        from moemcts.learn.training.metrics_log import read_times
-
-        return read_times(self.folder / "timings.jsonl")
 
 
 _TASKS = {"games": "games", "train": "training", "promote": "promotion", "measure": "measurement"}

@@ -10,7 +10,7 @@ from selfplay_for_tests import selfplay
 
 from moemcts.runs import experiment as experiments
 from moemcts.runs import match as matches
-from moemcts.runs import selfplay as selfplays
+from moemcts.runs import selfplay_playing as playing
 from moemcts.runs.match import Match, MatchPlan
 from moemcts.work import Here
 
@@ -23,8 +23,8 @@ def test_runs_are_done_by_as_many_as_there_are_cores(tmp_path: Path, monkeypatch
 def test_games_of_self_play_are_played_by_as_many_as_there_are_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selfplays, "num_cores", lambda: 7)
-    counts = [selfplay(tmp_path / str(number), workers=number)._workers().count for number in (0, 3)]
+    monkeypatch.setattr(playing, "num_cores", lambda: 7)
+    counts = [selfplay(tmp_path / str(number), workers=number).playing.crew().count for number in (0, 3)]
     assert counts == [7, 3]
 
 

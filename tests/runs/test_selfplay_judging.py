@@ -64,8 +64,11 @@ def test_processes_share_the_matches_of_generations(tmp_path: Path, monkeypatch:
 def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_the_folder(tmp_path: Path) -> None:
     for number, changes in enumerate(({"workers": "ray"}, {"workers": 2, "games": {"ahead": True}})):
         run = selfplay(tmp_path / str(number), **changes)
-        run._ahead = None if isinstance(run.config.workers, str) else object()  # type: ignore[assignment]
-        assert run._crew().count == 1
+        if isinstance(run.config.workers, int):
+            run.do("start", unheard)
+            run.playing.begin(1)
+        assert run.playing.crew().count == 1
+        run.playing.stop()
 
 
 def test_two_groups_of_a_match_are_in_flight_where_those_of_games_are(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from selfplay_for_tests import selfplay, work
 
-from moemcts.runs import selfplay as selfplay_runs
-from moemcts.runs import selfplay_judging
+from moemcts.runs import selfplay_judging, selfplay_playing
 from moemcts.runs.duels import in_turn
 from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
@@ -68,7 +67,7 @@ def test_who_plays_is_kept_until_the_next_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
     promoting(monkeypatch, 1)
-    monkeypatch.setattr(selfplay_runs, "Processes", lambda count, hint: Alone())
+    monkeypatch.setattr(selfplay_playing, "Processes", lambda count, hint: Alone())
     learning, promotion = {"optimiser": "kept"}, {"goes_on": "champion"}
     changes = {"keep": 2, "gauntlet": {"games": 0}, "learning": learning, "promotion": promotion}
     run = work(selfplay(tmp_path / "run", generations=4, games={"ahead": ahead}, **changes))
