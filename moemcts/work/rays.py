@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import pickle
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +20,8 @@ HERE = "ray"
 """The address of a Ray of this process's own."""
 HEAD = "node:__internal_head__"
 """What Ray says that the head of a cluster alone has."""
+TOKEN = "one that asks for a token is found with RAY_AUTH_MODE=token and its head's ~/.ray/auth_token on this machine"
+"""Why a cluster that is there may not answer: it does not say so."""
 MOST_DEATHS = 3
 """Times that an item may take its actor down before it is given up."""
 
@@ -75,19 +78,20 @@ class Rays:
                         deaths[number] = deaths.get(number, 0) + 1
                         if deaths[number] >= MOST_DEATHS:
                             raise MoemctsError(self._died(deaths[number], error)) from error
-                        with contextlib.suppress(Exception):
-                            ray.kill(actor)
+                        _end(ray, actor)
                         self._give(_actor(ray, kept, reports), (number, items[number]), busy)
                         continue
                     on_done(number, results[number])
                     if waiting:
                         self._give(actor, waiting.pop(), busy)
+                    else:
+                        # One in place of an actor whose machine has left the cluster may wait for this one's core.
+                        _end(ray, actor)
             for number, message in ray.get(reports.take.remote()):
                 on_report(number, message)
         finally:
             for actor, _ in busy.values():
-                with contextlib.suppress(Exception):
-                    ray.kill(actor)
+                _end(ray, actor)
             ray.kill(reports)
         return [results[number] for number in range(len(items))]
 
@@ -97,8 +101,7 @@ class Rays:
         busy[actor.do.remote(number, value)] = actor, number
 
     def _died(self, times: int, error: Exception) -> str:
-        why = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        hint = f"; {self._hint}" if self._hint else ""
+        why, hint = _reason(error), f"; {self._hint}" if self._hint else ""
         return f"an actor of Ray died {times} times with the same item, perhaps of too little memory: {why}{hint}"
 
 
@@ -156,6 +159,11 @@ def _actor(ray: Any, kept: Any, reports: Any) -> Any:
     return ray.remote(num_cpus=1)(_Actor).remote(kept, reports)
 
 
+def _end(ray: Any, actor: Any) -> None:
+    with contextlib.suppress(Exception):
+        ray.kill(actor)
+
+
 def _mailbox(ray: Any) -> Any:
     # On the head, without which there is no cluster: on another machine it would take the work of all down with it.
     return ray.remote(num_cpus=0, resources={HEAD: 0.001})(_Mailbox).remote()
@@ -178,10 +186,20 @@ def _connected(address: str, count: int | None) -> Any:
         if address == HERE:
             ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
         else:
-            ray.init(address=address, **quiet)
+            with warnings.catch_warnings():
+                # What it warns of it raises too.
+                warnings.simplefilter("ignore")
+                ray.init(address=address, **quiet)
     except Exception as error:
         # Ray raises plain ones too, as where it takes too long to start on a machine that is busy.
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        what = "Ray did not start here" if address == HERE else f"expected a Ray cluster at {address}, found none"
-        raise MoemctsError(f"{what}: {first}") from error
+        why = _reason(error)
+        if address == HERE:
+            raise MoemctsError(f"Ray did not start here: {why}") from error
+        raise MoemctsError(f"expected a Ray cluster at {address}, found none: {why}; {TOKEN}") from error
     return ray
+
+
+def _reason(error: Exception) -> str:
+    """Returns an error of Ray in one line: the first, and the last where that only announces what a machine said."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,27 @@ def test_a_task_travels_once_for_all_actors(two: Rays, tmp_path: Path, monkeypat
 
 
 @needs_ray
+def test_an_actor_that_finds_no_core_has_that_of_one_that_is_done(two: Rays) -> None:
+    import ray
+
+    @ray.remote(num_cpus=1)
+    class Other:
+        def is_there(self) -> bool:
+            return True
+
+    other = Other.remote()
+    assert ray.get(other.is_there.remote())
+    found: list[int] = []
+    work = Beside(lambda advance: found.extend(two.map(tasks.square, [2, 3])))
+    ends = time.monotonic() + 100
+    while not found and time.monotonic() < ends:
+        time.sleep(0.2)
+    work.stop()
+    ray.kill(other)
+    assert found == [4, 9]
+
+
+@needs_ray
 def test_an_item_that_kills_every_actor_is_given_up(two: Rays) -> None:
     with pytest.raises(MoemctsError, match="an actor of Ray died 3 times with the same item"):
         two.map(tasks.dies, ["killed"])
@@ -110,16 +132,32 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     ("address", "line"),
     [
         ("ray", "Ray did not start here: the node timed out$"),
-        ("ray://head:1", "expected a Ray cluster at ray://head:1"),
+        ("ray://head:1", "expected a Ray cluster at ray://head:1, found none: the node timed out; one that asks for a"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_a_ray_that_does_not_start_is_one_line(address: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
     def overloaded(**options: object) -> None:
+        if address != "ray":
+            warnings.warn("make sure that the port is open", stacklevel=2)
         raise Exception("the node timed out\nduring startup")
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", overloaded)
     with pytest.raises(MoemctsError, match=line):
         Rays(address)
+
+
+@needs_ray
+def test_what_a_server_of_a_cluster_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def refused(**options: object) -> None:
+        raise ConnectionError("Initialization failure from server:\nTraceback:\nRuntimeError: no room for a server\n")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refused)
+    with pytest.raises(MoemctsError, match="failure from server: RuntimeError: no room for a server; one that asks"):
+        Rays("ray://head:1")
