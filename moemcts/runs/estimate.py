@@ -64,6 +64,8 @@ class Estimate:
     matches: float | None = None
     """None of runs without."""
     report: float
+    assumed: str = ""
+    """What the training is told for, in words, where it will be done otherwise."""
     at_once: float = 0.0
     """Seconds in which two of these are done side by side."""
     num_bytes: int
@@ -78,7 +80,8 @@ class Estimate:
         shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in self._parts().items())
         shares += f"; {duration(self.at_once)} of it side by side" if self.at_once else ""
         title = f"estimate of {of}" if of else "estimate"
-        return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk"
+        told_for = f"; training is told for {self.assumed}" if self.assumed else ""
+        return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk{told_for}"
 
     def _parts(self) -> dict[str, float]:
         """Returns the seconds of each part that there is."""
@@ -134,12 +137,24 @@ def estimate(experiment: Experiment) -> Estimate:
         training=start + OPTIMISERS + (seconds + num_read / encoding_rate(game, played.states)) / workers,
         matches=starts * START + _matches(experiment, played, rates) / players,
         losses=(START if raters > 1 else 0.0) + rated * rating / raters,
+        assumed=assumed(config.training),
         report=LIBRARIES + num_figures * FIGURE,
         num_bytes=int(
             (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
             + config.num_seeds * sum(rates[arm.network][1] * 4 * 3 * one.trainings * 2 for arm, one in work.items())
         ),
     )
+
+
+def assumed(config: TrainerConfig) -> str:
+    """Returns what a training is told for, where it will have more threads or another device: what these gain is not
+    measured.
+    """
+    from moemcts.learn.training.ranks import device_here
+
+    device = device_here(config.device) if config.device == "auto" else config.device
+    is_otherwise = (config.threads or 1) > 1 or device != "cpu"
+    return "one thread of this processor" if is_otherwise else ""
 
 
 def _size(num_bytes: int) -> str:

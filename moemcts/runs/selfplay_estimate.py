@@ -17,6 +17,7 @@ from moemcts.runs.estimate import (
     START,
     TRAINING_COST,
     Estimate,
+    assumed,
     decision_seconds,
     encoding_rate,
     network_rate,
@@ -72,6 +73,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
         data=playing,
         training=OPTIMISERS + training,
         matches=judging,
+        assumed=assumed(config.training),
         report=LIBRARIES + 6 * FIGURE,
         at_once=_at_once(config, workers, playing, training + judging) if config.games.ahead else 0.0,
         num_bytes=int(

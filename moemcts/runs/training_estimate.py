@@ -19,6 +19,7 @@ from moemcts.runs.estimate import (
     Estimate,
     Played,
     Sizes,
+    assumed,
     encoding_rate,
     has_samples,
     interval_of,
@@ -133,6 +134,7 @@ def _estimate(training: Training, seen: Seen, states: list[State], sizes: Sizes,
         + (learned + measured) / encoding_rate(game, states)
         + FIRST_STEP * cost.trainings,
         losses=num_rated / rate,
+        assumed=assumed(config.training),
         report=LIBRARIES + FIGURES * FIGURE,
         num_bytes=int(
             (config.data.to_play + sizes.imported) * (packed.offsets[-1] / len(states) + 40)

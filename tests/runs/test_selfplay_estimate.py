@@ -10,9 +10,10 @@ import pytest
 from selfplay_for_tests import selfplay
 
 from moemcts.agents import RandomAgent
+from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs import selfplay_estimate
-from moemcts.runs.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, play_some
+from moemcts.runs.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, assumed, play_some
 from moemcts.runs.times import duration
 
 
@@ -94,3 +95,11 @@ def test_what_a_slow_network_leaves_out_of_a_search_is_in_the_estimate(
 
     assert data(100) == pytest.approx(data(1e9))
     assert asked == [16, 400]
+
+
+@pytest.mark.parametrize("training", [{"threads": 2}, {"device": "cuda"}])
+def test_an_estimate_says_what_a_training_is_told_for_that_will_be_done_otherwise(training: dict[str, Any]) -> None:
+    told = "; training is told for one thread of this processor"
+    one = Estimate(data=1.0, training=2.0, report=3.0, num_bytes=0, assumed=assumed(TrainerConfig(**training)))
+    assert one.describe().endswith(f" on disk{told}")
+    assert not assumed(TrainerConfig(device="cpu", threads=1))
