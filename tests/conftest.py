@@ -15,10 +15,15 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from moemcts.learn.inference.silence import silence_onnxruntime
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 # What tests start as `python -c` imports what is installed, not the folder they are started in, which has no core.
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# Some tests import it themselves.
+silence_onnxruntime()
 
 # Who starts the tests in the background ignores interrupts, and all that is started from here would.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
