@@ -33,7 +33,7 @@ class MoemctsError(Exception):
 
 
 class UsageError(MoemctsError):
-    """Something named or configured wrongly; the command line exits with 2."""
+    """Something named or configured wrongly, also what is not there; the command line exits with 2."""
 
     exit_code = 2
 
@@ -50,6 +50,16 @@ class MissingExtra(MoemctsError):
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         # Errors of worker processes are pickled on their way to the one that shows them.
         return type(self), self._arguments
+
+
+NOT_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""What the machine says of a path that names no file: who named it made the mistake."""
+
+
+def unreadable(name: str, error: OSError) -> MoemctsError:
+    """Returns the error for a file that cannot be read: UsageError where there is none of that name."""
+    kind = UsageError if isinstance(error, NOT_THERE) else MoemctsError
+    return kind(f"cannot read {name}: {error.strerror or error}")
 
 
 def first_line(error: BaseException) -> str:
@@ -105,7 +115,11 @@ def how_to_add(folder: Path) -> str:
 
 
 class ForeignData(MoemctsError):
-    """A checkpoint or dataset that belongs to another game, gate, encoding or network."""
+    """A checkpoint or dataset that belongs to another game, gate, encoding or network: the wrong one was named, so that
+    the command line exits with 2.
+    """
+
+    exit_code = UsageError.exit_code
 
 
 class DamagedFile(MoemctsError):

@@ -18,7 +18,7 @@ from typing import Any
 
 import tomli_w
 
-from moemcts.errors import DamagedFile, MoemctsError, UsageError
+from moemcts.errors import DamagedFile, MoemctsError, UsageError, unreadable
 
 _PATIENCE = 0.5
 """Seconds to wait for a lock: whoever only looks gives it back at once."""
@@ -165,15 +165,15 @@ def write_toml(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Returns what a TOML file holds; raises MoemctsError where there is none and DamagedFile where it is no TOML."""
+    """Returns what a TOML file holds; raises UsageError where there is none and DamagedFile where it is no TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise MoemctsError(f"expected a file {path}, found none") from None
+        raise UsageError(f"expected a file {path}, found none") from None
     except IsADirectoryError:
-        raise MoemctsError(f"expected a file, got the folder {path}") from None
+        raise UsageError(f"expected a file, got the folder {path}") from None
     except OSError as error:
-        raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
+        raise unreadable(str(path), error) from None
     except UnicodeDecodeError as error:
         raise DamagedFile(f"{path} is not valid TOML: it is no text in UTF-8") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -181,13 +181,13 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Returns what a JSON file holds; raises MoemctsError where there is none and DamagedFile where it is no JSON."""
+    """Returns what a JSON file holds; raises UsageError where there is none and DamagedFile where it is no JSON."""
     try:
         return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise MoemctsError(f"expected a file {path}, found none") from None
+        raise UsageError(f"expected a file {path}, found none") from None
     except OSError as error:
-        raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
+        raise unreadable(str(path), error) from None
     except ValueError as error:
         raise DamagedFile(f"{path} is not valid JSON: {error}") from None
 

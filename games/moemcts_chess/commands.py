@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import UsageError
+from moemcts.errors import UsageError, unreadable
 from moemcts_chess.uci.command import uci
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def annotate_games(
     try:
         found = list(pgn_games(games, quiet_builder()))
     except OSError as error:
-        raise UsageError(f"cannot read {games}: {error.strerror}") from None
+        raise unreadable(str(games), error) from None
     by, phases = naming.resolve_agent(judge, made), plugins().gate(gate, made)
     done: list[Any] = []
     moves: list[JudgedMove] = []

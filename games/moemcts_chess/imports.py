@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError, UsageError, unreadable
 from moemcts.game import IntArray, Packed
 from moemcts.native import core
 from moemcts.splitmix import uniform_of
@@ -266,7 +266,7 @@ def _blocks(
                     numbers, dates, lengths, results, elo, raw["lines"], file, raw["actions"], raw["positions"]
                 )
         except OSError as error:
-            raise MoemctsError(f"cannot read {path}: {error.strerror or error}") from None
+            raise unreadable(str(path), error) from None
         before += _size(path)
 
 
@@ -320,7 +320,7 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
-        raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
+        raise unreadable(str(path), error) from None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import UsageError
 from moemcts.game import Game, IntArray, Packed
 from moemcts.gates import PhaseGate
 from moemcts.native import core
@@ -88,14 +88,14 @@ class Statistics:
 def read_datasets(folder: Path, game: Game) -> list[Records]:
     """Returns the shards of a dataset, or of all splits of an import, whatever planes it was made for.
 
-    Raises MoemctsError where there is none.
+    Raises UsageError where there is none.
     """
     from moemcts.learn.data.shards import MANIFEST, read_shards
     from moemcts.runs.sources import written_game
 
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders:
-        raise MoemctsError(f"expected a dataset in {folder}, found no {MANIFEST}")
+        raise UsageError(f"expected a dataset in {folder}, found no {MANIFEST}")
     return [shard for part in folders for shard in read_shards(part, written_game(part, game))[1]]
 
 

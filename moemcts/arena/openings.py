@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from moemcts.arena.verdict import counted
-from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line
+from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line, unreadable
 from moemcts.game import CHANCE, Game, Start, State, random_action
 
 Order = Literal["sequential", "random"]
@@ -216,9 +216,10 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
             else:
                 name = f"{start.place} ({start.name})" if start.name else start.place
                 openings.setdefault(start.state.position_key(), Opening(name, start.state))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or error
-        raise MoemctsError(f"cannot read the openings {path}: {reason}") from error
+    except OSError as error:
+        raise unreadable(f"the openings {path}", error) from error
+    except UnicodeDecodeError as error:
+        raise MoemctsError(f"cannot read the openings {path}: it is no text in UTF-8") from error
     if not openings:
         raise UsageError(
             _faults(path, faults) or f"expected positions of {game.spec.name} in {path}, one per line, got none"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from moemcts.agents import Decision
 from moemcts.arena.records import THOUGHT_FIELDS, GameRecord, Lineup, check_moves
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, unreadable
 from moemcts.game import Game, Player, State
 from moemcts.store import parse_json, write_text
 
@@ -73,13 +73,15 @@ def write_jsonl(path: Path, replays: Sequence[Replay]) -> None:
 def read_jsonl(path: Path, game: Game) -> list[Replay]:
     """Returns what `write_jsonl` wrote.
 
-    Raises ForeignData for games of another name, DamagedFile naming the line that cannot be played, MoemctsError
+    Raises ForeignData for games of another name, DamagedFile naming the line that cannot be played, UsageError
     where there is no such file.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MoemctsError(f"cannot read the replays {path}: {getattr(error, 'strerror', None) or error}") from error
+    except OSError as error:
+        raise unreadable(f"the replays {path}", error) from error
+    except UnicodeDecodeError as error:
+        raise MoemctsError(f"cannot read the replays {path}: {error}") from error
     replays = []
     for number, line in enumerate(lines, start=1):
         try:

@@ -116,7 +116,7 @@ def _run() -> None:
     # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
     # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from moemcts.errors import MoemctsError
+    from moemcts.errors import NOT_THERE, MoemctsError
     from moemcts.garbage import collect_rarely
 
     collect_rarely()
@@ -132,7 +132,8 @@ def _run() -> None:
     except OSError as error:
         if error.filename is not None:
             # The machine's own word on a file or folder that a user names, wherever it is first looked at.
-            _leave(f"error: {error.strerror}: {_shortened(error.filename)}", 1)
+            code = 2 if isinstance(error, NOT_THERE) else 1
+            _leave(f"error: {error.strerror}: {_shortened(error.filename)}", code)
         if error.errno not in _FULL:
             raise
         _discard_output()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts import weights
-from moemcts.errors import MoemctsError
+from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
@@ -33,7 +33,7 @@ def folder_of(reference: str) -> Path:
 def experts_in(named: str | Path) -> Path:
     """Returns where the experts are that a folder or a reference to it names: there or, of a training, in `experts`.
 
-    Raises MoemctsError where there are none, or several sets of them.
+    Raises UsageError where there are none, or several sets of them.
     """
     folder = weights.folder_of(named)
     for place in (folder, folder / "experts"):
@@ -45,7 +45,7 @@ def experts_in(named: str | Path) -> Path:
     hint = "there is no such folder" if not folder.exists() else "it is a file" if folder.is_file() else ""
     if not hint:
         hint = f"it holds {', '.join(teams)}" if teams else "it holds no manifest.toml"
-    raise MoemctsError(f"expected a folder of experts, got {folder}; {hint}")
+    raise UsageError(f"expected a folder of experts, got {folder}; {hint}")
 
 
 def phases_of(experts: str, game: Game) -> list[str]:

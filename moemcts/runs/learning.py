@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moemcts.agents import Agent
-from moemcts.errors import MoemctsError
+from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.naming import experts_of, resolve_agent, settled
@@ -176,10 +176,10 @@ def reader_of(config: LearningConfig, game: Game) -> Reader:
 
 
 def games_file(config: LearningConfig) -> Path:
-    """Returns the file of games that a run learns from; raises MoemctsError where there is none."""
+    """Returns the file of games that a run learns from; raises UsageError where there is none."""
     file = Path(config.data.games)
     if not file.is_file():
-        raise MoemctsError(f"expected a file of games, there is none at {file}")
+        raise UsageError(f"expected a file of games, there is none at {file}")
     return file
 
 

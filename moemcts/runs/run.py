@@ -120,12 +120,12 @@ class Run(ABC, Generic[Config]):
     def read(cls, folder: Path, *, allow_programs: bool = False) -> Self:
         """Opens a run to look at.
 
-        Raises MoemctsError where there is none, UsageError for one of another kind, and for one whose settings would
-        start programs unless that is allowed: a folder may come from somebody else.
+        Raises UsageError where there is none, for one of another kind, and for one whose settings would start programs
+        unless that is allowed: a folder may come from somebody else.
         """
         check_path(folder)
         if not (folder / CONFIG).exists():
-            raise MoemctsError(f"expected a {cls.noun} with a {CONFIG} in {folder}, found none")
+            raise UsageError(f"expected a {cls.noun} with a {CONFIG} in {folder}, found none")
         kind = _read_environment(folder).get("kind", cls.kind)
         if kind != cls.kind:
             raise UsageError(f"{folder} is no {cls.noun}; go on with it: {_COMMANDS.get(kind, kind)} --resume {folder}")
@@ -293,10 +293,10 @@ class Run(ABC, Generic[Config]):
 
 
 def kind_of(folder: Path) -> str:
-    """Returns which kind of run a folder holds, as `env.json` has it; raises MoemctsError where there is none."""
+    """Returns which kind of run a folder holds, as `env.json` has it; raises UsageError where there is none."""
     check_path(folder)
     if not (folder / CONFIG).exists():
-        raise MoemctsError(f"expected a run with a {CONFIG} in {folder}, found none")
+        raise UsageError(f"expected a run with a {CONFIG} in {folder}, found none")
     return str(_read_environment(folder).get("kind", "experiment"))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.settings import DataConfig
 from moemcts.store import read_toml
@@ -43,8 +43,8 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     """Opens the datasets that are configured; `own` is that of the run, used where none is named.
 
     A folder without a dataset may have one each in `train`, `validation` and `test`, as an import with splits leaves
-    them. Raises MoemctsError where there is no dataset, ForeignData where it is of another game, UsageError where
-    one serves twice, or two were played alike.
+    them. Raises UsageError where there is no dataset, one serves twice, or two were played alike, ForeignData
+    where one is of another game.
     """
     from moemcts.learn.data.shards import part_ids, read_manifest
 
@@ -134,7 +134,7 @@ def _set_apart(config: DataConfig) -> dict[str, Path]:
 
 
 def dataset_folder(folder: Path) -> Path:
-    """Returns a folder with samples; raises MoemctsError, with where they are, for another."""
+    """Returns a folder with samples; raises UsageError, with where they are, for another."""
     if (folder / MANIFEST).exists():
         return folder
     hint = ""
@@ -142,4 +142,4 @@ def dataset_folder(folder: Path) -> Path:
         hint = f"; did you mean {folder / 'data'}?"
     elif not folder.exists():
         hint = ": there is no such folder"
-    raise MoemctsError(f"expected a dataset in {folder}, found none{hint}")
+    raise UsageError(f"expected a dataset in {folder}, found none{hint}")

@@ -55,13 +55,13 @@ TINY += ["--set", "search.simulations=4", "--set", "training.epochs=1", "--set",
         ),
         ("run --game pommerman --set nonsense", 2, "expected --set setting=value, got 'nonsense'"),
         ("run --gate steps", 2, "expected --game; one of"),
-        ("run --resume nowhere", 1, "expected a run with a config.toml in nowhere, found none"),
+        ("run --resume nowhere", 2, "expected a run with a config.toml in nowhere, found none"),
         ("run --resume nowhere --game pommerman", 2, "expected --resume with --gate"),
-        ("run --config none.toml", 1, "expected a file none.toml, found none"),
+        ("run --config none.toml", 2, "expected a file none.toml, found none"),
         ("match --game pommerman --agent sample", 2, "no agent named 'sample'; did you mean 'simple'?"),
         ("match --game pommerman --agent simple --agent simple", 2, "expected different agents"),
         ("run --game pommerman --set match.backend=onnx", 2, "no backend named 'onnx'; did you mean 'onnxruntime'?"),
-        ("export nowhere", 1, "expected a folder of experts, got nowhere"),
+        ("export nowhere", 2, "expected a folder of experts, got nowhere"),
         ("export nowhere --precision int4", 2, "no precision named 'int4'; did you mean 'int8'?"),
         ("check pomerman", 2, "did you mean 'pommerman'?"),
         ("gates --game pomerman", 2, "did you mean 'pommerman'?"),
@@ -163,7 +163,7 @@ def test_experts_play_matches_and_refuse_other_games(finished: Path, tmp_path: P
     agents = {agent["name"].split("?")[0].split("/")[-1]: agent for agent in json.loads(done.stdout)["agents"]}
     assert agents["plies-0"]["wins"] > agents["random"]["wins"]
     foreign = moemcts("match", "--game", "pommerman", "--agent", experts, "--games", "4")
-    assert foreign.returncode == 1
+    assert foreign.returncode == 2
     assert "tictactoe" in foreign.stderr
     assert "pommerman" in foreign.stderr
     copy = tmp_path / "damaged"

@@ -71,7 +71,7 @@ def test_the_same_command_goes_on_and_another_one_is_refused(moemcts, tmp_path: 
     assert moemcts(*generate)[0] == 0
     assert moemcts(*generate)[0] == 0
     code, _, err = moemcts(*generate, "--seed", 1)
-    assert code == 1
+    assert code == 2
     assert "was begun with source.seed 0, not 1" in err
 
 
@@ -141,8 +141,8 @@ def test_a_folder_with_samples_below_it_names_them(moemcts, tmp_path: Path) -> N
             2,
             "expected --agent once with --against, got it 2 times",
         ),
-        (("stats", "--data", "nowhere"), 1, "expected a dataset in nowhere, found none: there is no such folder"),
-        (("stats", "--data", "nowhere", "--game", "tictactoe"), 1, "expected a dataset in nowhere, found none"),
+        (("stats", "--data", "nowhere"), 2, "expected a dataset in nowhere, found none: there is no such folder"),
+        (("stats", "--data", "nowhere", "--game", "tictactoe"), 2, "expected a dataset in nowhere, found none"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(  # type: ignore[no-untyped-def]

@@ -189,7 +189,7 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
         ),
         ("explain --game tictactoe --experts TEAM --position ......... --baseline no --out o", 2, "one of zero, mean"),
         ("explain --game tictactoe --experts TEAM --position ......... --baseline mean --out o", 2, "expected --data"),
-        ("explain --game chess --experts TEAM --position startpos --out o", 1, "was made for tictactoe"),
+        ("explain --game chess --experts TEAM --position startpos --out o", 2, "was made for tictactoe"),
         (
             "explain --game tictactoe --experts none --position ......... --out o",
             1,

@@ -123,20 +123,20 @@ def test_a_folder_of_parts_is_learned_from_and_measured_on_by_their_names(tmp_pa
 
 
 MISTAKES = [
-    ("--game pommerman --data {data}", 1, "was made for tictactoe with planes"),
-    ("--game tictactoe --data {nowhere}", 1, "nowhere, found none: there is no such folder"),
-    ("--game tictactoe --data {run}", 1, "single, found none; did you mean {data}?"),
+    ("--game pommerman --data {data}", 2, "was made for tictactoe with planes"),
+    ("--game tictactoe --data {nowhere}", 2, "nowhere, found none: there is no such folder"),
+    ("--game tictactoe --data {run}", 2, "single, found none; did you mean {data}?"),
     ("--game tictactoe --data {data} --test {data}", 2, "expected different samples to learn from and to measure on"),
     ("--game tictactoe --data {data} --network resnt", 2, "no network named 'resnt'; did you mean 'resnet'?"),
     ("--game tictactoe --data {data} --scheme separate", 2, "did you mean 'separated'?"),
     ("--game tictactoe --data {data} --gate plys", 2, "no gate named 'plys'; did you mean 'plies'?"),
-    ("--game tictactoe --data {data} --baseline {nowhere}", 1, "expected a folder of experts, got"),
-    ("--game tictactoe --data {data} --baseline weights:connect-four", 1, "was made for connect-four with planes"),
+    ("--game tictactoe --data {data} --baseline {nowhere}", 2, "expected a folder of experts, got"),
+    ("--game tictactoe --data {data} --baseline weights:connect-four", 2, "was made for connect-four with planes"),
     ("--game tictactoe --data {data} --baseline weights:connect-fou", 2, "did you mean 'connect-four'?"),
     ("--game tictactoe --data {data} --set training.epoch=3", 2, "did you mean 'epochs'?"),
     ("--game tictactoe --data {data} --set search.simulations=3", 2, "no setting named 'search.simulations'"),
     ("--game tictactoe --data {data} --out {run}", 2, "go on with it: moemcts train --resume"),
-    ("--resume {nowhere}", 1, "expected a training with a config.toml in"),
+    ("--resume {nowhere}", 2, "expected a training with a config.toml in"),
     ("--resume {run} --game tictactoe", 2, "expected --resume alone"),
 ]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moemcts.errors import DamagedFile, ForeignData
+from moemcts.errors import DamagedFile, ForeignData, UsageError
 from moemcts.game import Game
 from moemcts.learn.container import container_bytes, read_container
 from moemcts.learn.fingerprint import encoding_fingerprint
@@ -55,9 +55,12 @@ class GateFile:
     def read(cls, path: Path, game: Game) -> GateFile:
         """Returns the file at `path`.
 
-        Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is no gate's file, not as it
-        was written, or has a number that is none. What only some kinds of gates have is not checked.
+        Raises UsageError if there is none, ForeignData if it belongs to another game or encoding, DamagedFile if it is
+        no gate's file, not as it was written, or has a number that is none. What only some kinds of gates have is not
+        checked.
         """
+        if not path.is_file():
+            raise UsageError(f"expected the file of a gate, {path}, found none")
         arrays, header = read_container(path)
         told = checked(_Told, header, no_gate(path))
         if told.format != FORMAT:

@@ -61,8 +61,8 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (("analyze", "--game", "tictactoe_"), 2, "no game named"),
         (("analyze", "--game", "pommerman"), 2, "expected a game of the chess family"),
         (("analyze", "--game", "chess?planes=v7"), 2, "no plane set named"),
-        (("data", "import", "no.pgn", "--out", "OUT"), 1, "cannot read no.pgn: No such file"),
-        (("data", "import", "tests", "--out", "OUT"), 1, "cannot read tests: Is a directory"),
+        (("data", "import", "no.pgn", "--out", "OUT"), 2, "cannot read no.pgn: No such file"),
+        (("data", "import", "tests", "--out", "OUT"), 2, "cannot read tests: Is a directory"),
         (("data", "import", "no.pgn", "--out", "OUT", "--result", "2-0"), 2, "expected a result 1-0"),
         (("data", "import", "no.pgn", "--out", "OUT", "--since", "May"), 2, "expected a date like"),
         (("data", "import", "no.pgn", "--out", "OUT", "--since", "²017"), 2, "expected a date like"),
@@ -79,9 +79,9 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "2"), 2, "expected a share from 0 to 1"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "-0.1"), 2, "expected a share from 0 to 1"),
         # A share, and no month.
-        (("data", "import", "no.pgn", "--out", "OUT", "--test", "1e-3"), 1, "cannot read no.pgn: No such file"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--test", "1e-3"), 2, "cannot read no.pgn: No such file"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "0.1", "--validation", "2012-09"), 2, "for both"),
-        (("data", "figures", "--data", "no-folder"), 1, "expected a dataset in no-folder"),
+        (("data", "figures", "--data", "no-folder"), 2, "expected a dataset in no-folder"),
         (
             ("data", "generate", "--game", "chess", "--agent", "uci:shredder", "--out", "OUT"),
             2,
