@@ -79,7 +79,7 @@ class BoardGame(Game[S], Generic[S]):
 
     def _board(self, text: str) -> S:
         try:
-            return self.state_type.parse(text, self.rows, self.columns)
+            return cast(S, self.state_type.parse(text, self.rows, self.columns))
         except ValueError as error:
             # Some say what was expected alone.
             came = "" if "got" in str(error) else f", got {text.strip()!r}"
