@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from moemcts.runs.benchmark import DoUnit, Unit
+    from moemcts.runs.benchmark import DoUnit
+    from moemcts.runs.suite import Unit
 
 SUITE = Path("benchmarks/suite.toml")
 ROWS = "rows.jsonl"
@@ -40,7 +41,8 @@ def benchmark(
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.leaderboard import leaderboard
     from moemcts.report.page import write_report
-    from moemcts.runs.benchmark import DoUnit, labels, read_suite
+    from moemcts.runs.benchmark import DoUnit
+    from moemcts.runs.suite import labels, read_suite
     from moemcts.store import exclusive, write_text
 
     units = read_suite(suite, preset, allow_programs=allow_programs)

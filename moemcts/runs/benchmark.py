@@ -1,182 +1,39 @@
-"""A suite of experiments over games, gates, schemes, budgets and seeds; each game and seed is a run of its own."""
+"""Suites are done unit by unit, each in a folder: an experiment, what it plays further, and the rows of both."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from moemcts.dotted import flat, merge
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError, unknown_name
+from moemcts.errors import DamagedFile, ForeignData
 from moemcts.experts import ROUTINGS
 from moemcts.naming import QUEUE
 from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import checked_row
-from moemcts.runs.arms import SINGLE, Arm, file_label
+from moemcts.runs.arms import SINGLE, Arm
 from moemcts.runs.config_file import CONFIG
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
-from moemcts.runs.presets import layered, load_preset
-from moemcts.runs.programs import refuse_programs
 from moemcts.runs.run import changes
-from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
+from moemcts.runs.suite import EACH, Unit, told_of
 from moemcts.runs.times import TIMES, Timed, starts
 from moemcts.search import SearchAgent
-from moemcts.store import as_read, read_json, read_toml, write_json
+from moemcts.store import as_read, read_json, write_json
 from moemcts.work import Report
 from moemcts.work.progress import Advance, Silence
 
-EACH = "each"
-"""The routing of an experiment itself: every position by its own expert."""
 _QUEUED = 64
 """Positions that the routing `queue` waits for."""
 _BEGUN = "unit.json"
 """The file that says with which settings a unit was begun."""
 _RUN = "run"
 """The folder of a unit's experiment."""
-_NOT_DECIDING = ("summary", "match.parallel")
 _GROWING = ("gates", "schemes")
 """What a suite may name more of than when it was begun."""
 _GAMES = "match.games"
-
-
-class SuiteGame(BaseModel):
-    """A game of a suite."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    name: str
-    """With options, as users write it."""
-    gates: tuple[str, ...] = ()
-    """In place of those of the size."""
-    routings: tuple[str, ...] = ()
-    """In place of those of the size."""
-    settings: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of its experiments, by dotted path or as tables, over those of the size."""
-
-
-class SuiteSize(BaseModel):
-    """A suite at one size."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    summary: str
-    games: tuple[SuiteGame, ...] = Field(min_length=1)
-    gates: tuple[str, ...] = ("plies",)
-    schemes: tuple[str, ...] = ("separated",)
-    budgets: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(50,), min_length=1)
-    """Simulations per move."""
-    routings: tuple[str, ...] = (EACH,)
-    """How batches go to experts in games; `each` is what an experiment plays. What they do to batches is measured for
-    all there are."""
-    seeds: int = Field(default=1, ge=1)
-    preset: str = "smoke"
-    settings: Mapping[str, Any] = Field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One game and seed of a suite: what one worker does."""
-
-    size: SuiteSize
-    game: SuiteGame
-    seed: int
-    suite: str
-
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return f"{file_label(self.game.name)}-{self.seed}"
-
-    @property
-    def gates(self) -> tuple[str, ...]:
-        """The gates of its experiment."""
-        return self.game.gates or self.size.gates
-
-    @property
-    def played(self) -> list[tuple[int, str]]:
-        """The budgets and routings that there are rows of, that of the experiment itself first."""
-        size = self.size
-        own = (size.budgets[0], EACH)
-        pairs = [(budget, routing) for budget in size.budgets for routing in self.game.routings or size.routings]
-        return list(dict.fromkeys([own, *pairs]))
-
-    def config(self) -> ExperimentConfig:
-        """Returns the settings of its experiment; raises UsageError where they name what there is not."""
-        return validate(self._values(), ExperimentConfig)
-
-    def decided_by(self) -> dict[str, Any]:
-        """Returns what the suite says of its experiment, by dotted path: what may not change once it was begun."""
-        return {path: value for path, value in flat(self._values()).items() if path not in _NOT_DECIDING}
-
-    def _values(self) -> dict[str, Any]:
-        preset = self.size.preset
-        own = {key: value for key, value in plugins().game_preset(self.game.name, preset).items() if key != "needs"}
-        values = merge({}, layered(self.game.name, load_preset(preset), own))
-        return merge(
-            values,
-            {
-                # Unquoted paths are tables in TOML; they add to sections of the preset, and replace none.
-                **flat(self.size.settings),
-                **flat(self.game.settings),
-                "game": self.game.name,
-                "gates": list(self.gates),
-                "schemes": list(self.size.schemes),
-                "search.simulations": self.size.budgets[0],
-                "seed": self.seed,
-                "num_seeds": 1,
-                "workers": 1,
-            },
-        )
-
-
-def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[Unit]:
-    """Returns the units of a suite's file at one size.
-
-    Raises MoemctsError and UsageError for what is wrong there, UsageError also for settings that would start programs
-    unless that is allowed: a file may come from somebody else.
-    """
-    if not file.exists():
-        raise MoemctsError(
-            f"expected a suite in {file}, there is none; benchmarks/suite.toml comes with the source code, or write one"
-        )
-    tables = read_toml(file)
-    if size not in tables:
-        raise unknown_name("size of a suite", size, tables)
-    if not isinstance(tables[size], Mapping):
-        raise UsageError(f"{file}: expected a table [{size}] with games, got {tables[size]!r}")
-    found = validate_tables(tables[size], SuiteSize)
-    units = [Unit(found, game, seed, size) for game in found.games for seed in range(found.seeds)]
-    names = [unit.name for unit in units]
-    if len(set(names)) < len(names):
-        raise UsageError(f"{file}: expected different games, got one of them twice")
-    for unit in units:
-        with _told_of(unit):
-            config = unit.config()
-            if not allow_programs:
-                refuse_programs(config, str(file))
-            for _, routing in unit.played:
-                if routing not in (known := (*ROUTINGS, QUEUE)):
-                    raise unknown_name("routing", routing, known)
-    return units
-
-
-@contextlib.contextmanager
-def _told_of(unit: Unit) -> Iterator[None]:
-    """Says of which game an error is that comes from within."""
-    try:
-        yield
-    except MoemctsError as error:
-        told = (UsageError if isinstance(error, UsageError) else MoemctsError)(f"{unit.game.name}: {error}")
-        told.exit_code = error.exit_code
-        raise told from error
 
 
 class DoUnit:
@@ -191,7 +48,7 @@ class DoUnit:
         """Raises UsageError where a unit's experiment names something that does not exist, ForeignData where it was
         begun with other settings and not just with fewer gates, schemes or games: its folder would go on with those.
         """
-        with _told_of(unit):
+        with told_of(unit):
             self._check(unit)
 
     def _check(self, unit: Unit) -> None:
@@ -212,7 +69,7 @@ class DoUnit:
             self._grown(self._load(folder / _RUN), unit)
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
-        with _told_of(unit):
+        with told_of(unit):
             return self._done(unit)
 
     def _done(self, unit: Unit) -> list[dict[str, Any]]:
@@ -399,10 +256,3 @@ def _read_kept(path: Path) -> list[dict[str, Any]]:
     if not isinstance(found := read_json(path), list):
         raise DamagedFile(f"{path}: expected a list of rows; remove it to have them made again")
     return [checked_row(row, f"{path}, row {number}") for number, row in enumerate(found, 1)]
-
-
-def labels(units: Sequence[Unit]) -> str:
-    """Returns what a suite is, in words."""
-    size = units[0].size
-    games = ", ".join(game.name for game in size.games)
-    return f"{size.summary}: {len(size.games)} games ({games}), {size.seeds} seed{'s' * (size.seeds > 1)}"

@@ -18,7 +18,7 @@ from moemcts.errors import AgentFailure, DamagedFile, Failure, MissingExtra, Moe
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.report.leaderboard import checked_row, leaderboard
 from moemcts.runs import benchmark
-from moemcts.runs.benchmark import read_suite
+from moemcts.runs.suite import read_suite
 
 ROOT = Path(__file__).parent.parent.parent
 SUITE = """
@@ -153,11 +153,11 @@ def test_a_suite_that_was_edited_does_not_go_on_with_what_was_made_before(
 ) -> None:
     if not is_done:
         (copy / "out" / "tictactoe-0" / "rows.json").unlink()
-    assert again(copy, monkeypatch, ('"match.games" = 4', '"match.games" = 2')) == 1
+    assert again(copy, monkeypatch, ('"match.games" = 4', '"match.games" = 2')) == 2
     assert "was begun with other settings: match.games was 4 and is 2; put the suite" in capsys.readouterr().err
-    assert again(copy, monkeypatch, ('gates = ["plies"]', 'gates = ["plies?cuts=4"]')) == 1
+    assert again(copy, monkeypatch, ('gates = ["plies"]', 'gates = ["plies?cuts=4"]')) == 2
     assert "gates was ['plies'] and is ['plies?cuts=4']" in capsys.readouterr().err
-    assert again(copy, monkeypatch, ("budgets = [2, 4]", "budgets = [4, 2]")) == 1
+    assert again(copy, monkeypatch, ("budgets = [2, 4]", "budgets = [4, 2]")) == 2
     assert "search.simulations was 2 and is 4" in capsys.readouterr().err
 
 
