@@ -123,7 +123,7 @@ def test_a_folder_with_samples_below_it_names_them(moemcts, tmp_path: Path) -> N
     made = ("data", "generate", "--game", "tictactoe", "--samples", "20", "--out", "run/data")
     assert moemcts(*made)[0] == 0
     found, _, err = moemcts("data", "stats", "--data", "run")
-    assert (found, err) == (1, "error: expected a dataset in run, found none; did you mean run/data?\n")
+    assert (found, err) == (2, "error: expected a dataset in run, found none; did you mean run/data?\n")
 
 
 @pytest.mark.parametrize(

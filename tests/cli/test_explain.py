@@ -192,7 +192,7 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
         ("explain --game chess --experts TEAM --position startpos --out o", 2, "was made for tictactoe"),
         (
             "explain --game tictactoe --experts none --position ......... --out o",
-            1,
+            2,
             "expected a folder of experts, got none; there is no such folder",
         ),
         (

@@ -164,7 +164,7 @@ def test_a_match_of_others_is_not_gone_on_with(folder: Path, tmp_path: Path) -> 
     copy = tmp_path / "openings.epd"
     copy.write_text("\n".join(reversed(OPENINGS.splitlines())))
     for change in (["--seed", 1], ["--adjudicate", "papers"], ["--openings", copy], ["--simulations", 7]):
-        done = run(*DUEL, "--out", path, *change, folder=folder, code=1)
+        done = run(*DUEL, "--out", path, *change, folder=folder, code=2)
         assert "holds the games of another match" in done.stderr
 
 
@@ -337,7 +337,7 @@ def test_mistakes_get_one_line(
 
 
 def test_a_checkpoint_of_another_game_is_refused(folder: Path) -> None:
-    done = run("--game", "chess", "--agent", "experts", "--agent", "random", "--games", 2, folder=folder, code=1)
+    done = run("--game", "chess", "--agent", "experts", "--agent", "random", "--games", 2, folder=folder, code=2)
     assert len(done.stderr.splitlines()) == 1
     assert "antichess" in done.stderr
 
@@ -426,7 +426,7 @@ MATCH = ["--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations
 def test_what_is_not_ours_is_never_overwritten(tmp_path: Path, option: str) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("one line")
-    done = run(*MATCH, option, path, folder=tmp_path, code=1 if option == "--out" else 2)
+    done = run(*MATCH, option, path, folder=tmp_path, code=2)
     assert "is no file of games" in done.stderr
     assert path.read_text() == "one line"
     path.unlink()

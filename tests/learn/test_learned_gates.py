@@ -205,7 +205,7 @@ def test_a_gate_file_from_before_there_were_hashes_is_read(fit: Fit, tmp_path: P
 
 
 def test_a_missing_gate_and_an_unfitted_one_say_what_to_do() -> None:
-    with pytest.raises(DamagedFile, match=r"cannot read nowhere.safetensors: No such file"):
+    with pytest.raises(UsageError, match=r"expected the file of a gate, nowhere.safetensors, found none"):
         plugins().gate("nowhere.safetensors", TicTacToe())
     with pytest.raises(UsageError, match=r"fitted to data first: moemcts gate fit --game tictactoe .* --phases 5"):
         plugins().gate("kmeans?phases=5", TicTacToe())

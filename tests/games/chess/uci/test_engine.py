@@ -138,7 +138,7 @@ def test_options_of_the_command_line_do_what_setoption_does(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--experts", "/no/such"], 1, "expected a folder of experts, got /no/such"),
+        (["--experts", "/no/such"], 2, "expected a folder of experts, got /no/such"),
         (["--set", "MultiPV=0"], 2, "expected 1 to 500 for MultiPV"),
         (["--set", "MultiPV"], 2, "expected --set OPTION=VALUE"),
         (["--set", "Log_File=/no/such/folder/log"], 2, "--set Log_File=/no/such/folder/log: "),
