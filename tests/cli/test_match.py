@@ -124,7 +124,7 @@ def test_a_match_that_was_stopped_ends_as_if_it_had_not_been(folder: Path, tmp_p
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_match_says_how_to_go_on(folder: Path, tmp_path: Path, workers: int) -> None:
-    arguments = ["--game", "antichess", "--agent", "experts?simulations=6", "--agent", "random", "--games", "60"]
+    arguments = ["--game", "antichess", "--agent", "experts?simulations=6", "--agent", "random", "--games", "120"]
     arguments += ["--out", str(tmp_path / "games.jsonl"), "--parallel", "4", "--workers", str(workers), "--json"]
     process = subprocess.Popen(
         [str(BIN / "moemcts"), "match", *arguments], cwd=folder, stderr=subprocess.PIPE, start_new_session=True
@@ -140,8 +140,8 @@ def test_an_interrupted_match_says_how_to_go_on(folder: Path, tmp_path: Path, wo
     assert "finished games are in" in error.decode()
     assert "Traceback" not in error.decode()
     num_finished = (tmp_path / "games.jsonl").read_bytes().count(b"\n") - 1
-    assert 5 <= num_finished < 60
-    assert json.loads(run(*arguments, folder=folder).stdout)["num_games"] == 60
+    assert 5 <= num_finished < 120
+    assert json.loads(run(*arguments, folder=folder).stdout)["num_games"] == 120
 
 
 @pytest.fixture(scope="module")
