@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from moemcts.errors import DamagedFile
 from moemcts.store import parse_json, read_bytes
 
+SHA256 = "sha256"
+"""The value in a header that says what the rest of a file hashes to, where it has one."""
 _START = 8
 """Bytes that say how long the header is."""
 
@@ -28,6 +31,15 @@ def container_bytes(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, An
 def packed(content: Mapping[str, Any]) -> dict[str, str]:
     """Returns JSON values as what safetensors writes into a header."""
     return {_CONTENT: json.dumps(content)}
+
+
+def content_hash(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]) -> str:
+    """Returns the SHA-256 of arrays and the JSON values beside them, whatever bytes these are written in."""
+    result = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        result.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        result.update(array.tobytes())
+    return result.hexdigest()
 
 
 def read_container(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

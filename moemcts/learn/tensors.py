@@ -11,12 +11,11 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile
-from moemcts.learn.container import container_bytes, content_of, header_of, start_of
+from moemcts.learn.container import SHA256, container_bytes, content_hash, content_of, header_of, start_of
 from moemcts.store import digest
 
 Arrays = Mapping[str, NDArray[Any]]
 
-_SHA256 = "sha256"
 _DTYPES = {
     "BOOL": "?",
     "U8": "u1",
@@ -43,22 +42,19 @@ def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
     content = _mapped(path)
     if sha256 is not None and digest(content.data) != sha256:
         raise _damaged(path, content)
-    header = header_of(content, path)
-    try:
-        return _arrays(content, header)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedFile(f"{path} is no safetensors file: {type(error).__name__} {error}") from error
+    return _arrays(content, path)
 
 
 def sealed_bytes(arrays: Arrays) -> bytes:
     """Returns arrays in the safetensors format, with their SHA-256 in the header, for files that nothing else names."""
-    return container_bytes(arrays, {_SHA256: digest(tensor_bytes(arrays))})
+    return container_bytes(arrays, {SHA256: content_hash(arrays, {})})
 
 
 def map_sealed(path: Path) -> dict[str, NDArray[Any]]:
     """Returns what `sealed_bytes` wrote, as `map_tensors`; raises DamagedFile for a file that is not whole."""
-    arrays, content = map_tensors(path, None), _mapped(path)
-    if content_of(content, path).get(_SHA256) != digest(tensor_bytes(arrays)):
+    content = _mapped(path)
+    arrays = _arrays(content, path)
+    if content_of(content, path) != {SHA256: content_hash(arrays, {})}:
         raise _damaged(path, content)
     return arrays
 
@@ -74,12 +70,15 @@ def _damaged(path: Path, content: NDArray[np.uint8]) -> DamagedFile:
     return DamagedFile(f"{path} is damaged: its {len(content)} bytes are not those that were written")
 
 
-def _arrays(content: NDArray[np.uint8], header: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    start = start_of(content)
+def _arrays(content: NDArray[np.uint8], path: Path) -> dict[str, NDArray[Any]]:
+    start, header = start_of(content), header_of(content, path)
     arrays = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            flat = content[start + first : start + last].view(_DTYPES[entry["dtype"]])
-            arrays[name] = flat.reshape(entry["shape"])
+    try:
+        for name, entry in header.items():
+            if name != "__metadata__":
+                first, last = entry["data_offsets"]
+                flat = content[start + first : start + last].view(_DTYPES[entry["dtype"]])
+                arrays[name] = flat.reshape(entry["shape"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(f"{path} is no safetensors file: {type(error).__name__} {error}") from error
     return arrays

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile, ForeignData, UsageError
 from moemcts.game import Game
-from moemcts.learn.container import container_bytes, read_container
+from moemcts.learn.container import SHA256, container_bytes, content_hash, read_container
 from moemcts.learn.fingerprint import encoding_fingerprint
 from moemcts.learn.identity import Encoding, Told, check_encoding, checked
 from moemcts.store import digest, read_bytes
@@ -35,7 +33,7 @@ class GateFile:
     def content(self) -> bytes:
         """The file, byte by byte, with its name and a hash of all that is in it."""
         header = {**self.header, "digest": self.digest}
-        return _bytes(self.arrays, {**header, _HASH: _hash(self.arrays, header)})
+        return _bytes(self.arrays, {**header, SHA256: content_hash(self.arrays, header)})
 
     @classmethod
     def of(cls, kind: str, arrays: Arrays, game: Game, header: Mapping[str, Any]) -> GateFile:
@@ -65,9 +63,9 @@ class GateFile:
         told = checked(_Told, header, no_gate(path))
         if told.format != FORMAT:
             raise ForeignData(f"{path} has format {told.format}; this version reads {FORMAT}")
-        expected = header.pop(_HASH, None)
+        expected = header.pop(SHA256, None)
         # Files with neither hash nor digest are from before there were any.
-        if (expected is not None or "digest" in header) and (got := _hash(arrays, header)) != expected:
+        if (expected is not None or "digest" in header) and (got := content_hash(arrays, header)) != expected:
             raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
         check_encoding(path, told.game, told.encoding.model_dump(), game)
         for name, array in arrays.items():
@@ -95,19 +93,8 @@ class _Told(Told):
     digest: str = ""
 
 
-_HASH = "sha256"
-
-
 def _bytes(arrays: Arrays, header: Mapping[str, Any]) -> bytes:
     return container_bytes(arrays, header)
-
-
-def _hash(arrays: Arrays, header: Mapping[str, Any]) -> str:
-    result = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        result.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        result.update(array.tobytes())
-    return result.hexdigest()
 
 
 def numbered(num_phases: int) -> tuple[str, ...]:
