@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Wrapping
 from moemcts.game import Action, FloatArray, Views
@@ -38,7 +38,7 @@ class Tablebase:
     def __init__(self, game: ChessGame, folders: str | Sequence[str]) -> None:
         """Takes folders as a list, or as one text that separates them as the system's paths are.
 
-        Raises MoemctsError where a folder cannot be read or none holds a table of the game.
+        Raises MoemctsError where a folder cannot be read, UsageError where none holds a table of the game.
         """
         given = folders.split(os.pathsep) if isinstance(folders, str) else folders
         paths = [Path(folder) for folder in given if folder]
@@ -52,7 +52,7 @@ class Tablebase:
         self.max_pieces: int = self._tables.max_pieces
         if not self.num_files:
             where = ", ".join(map(str, paths)) or "no folder"
-            raise MoemctsError(f"expected Syzygy tables of {game.variant} in {where}, found none")
+            raise UsageError(f"expected Syzygy tables of {game.variant} in {where}, found none")
 
     def values(self, views: Views) -> FloatArray:
         """Returns what each viewer gets, 1, 0 or -1, and NaN where no table tells, `[N]`.

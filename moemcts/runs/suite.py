@@ -119,11 +119,11 @@ class Unit:
 def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[Unit]:
     """Returns the units of a suite's file at one size.
 
-    Raises MoemctsError and UsageError for what is wrong there, UsageError also for settings that would start programs
-    unless that is allowed: a file may come from somebody else.
+    Raises UsageError for what is wrong there, also for settings that would start programs unless that is allowed: a
+    file may come from somebody else. Raises DamagedFile where the file is no TOML.
     """
     if not file.exists():
-        raise MoemctsError(
+        raise UsageError(
             f"expected a suite in {file}, there is none; benchmarks/suite.toml comes with the source code, or write one"
         )
     tables = read_toml(file)

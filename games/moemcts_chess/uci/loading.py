@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import ForeignData, MoemctsError
 from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
@@ -146,7 +146,7 @@ def warm_sizes(batch_size: int) -> list[int]:
 
 
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Returns name and options of the game that experts were made for; raises MoemctsError where there are none."""
+    """Returns name and options of the game that experts were made for; raises UsageError where there are none."""
     from moemcts.naming import experts_in
     from moemcts.store import read_toml
 
@@ -163,7 +163,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
 
     name, given = game_of(folder)
     if name != options.game:
-        raise MoemctsError(f"{folder} holds experts for {name}, the game is {options.game}")
+        raise ForeignData(f"{folder} holds experts for {name}, the game is {options.game}")
     encodings = {key: value for key, value in given.items() if key in ENCODINGS}
     game = ChessGame(name, max_plies=NO_END, **encodings)
     loaded = load_networks(experts_in(folder), game, plugins())
