@@ -1,7 +1,7 @@
 """Experts from random weights against one network, at equal self-play: Figure 5 of the M2CTS paper, in any game.
 
     python benchmarks/selfplay_schemes.py OUT --game connect-four --gate "plies?cuts=12,24" [--config four.toml]
-        [--seeds 3] [--arms single separated staged] [--games 100] [--simulations 50] [--record]
+        [--seed 0] [--seeds 3] [--arms single separated staged] [--games 100] [--simulations 50] [--record]
     python benchmarks/selfplay_schemes.py OUT --game connect-four [--config four.toml] --arms single gumbel
         --variant "gumbel search.root=gumbel search.simulations=34 games.full_share=1"
 
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument(
         "--variant", action="append", default=[], dest="variants", type=variant, metavar='"NAME KEY=VALUE ..."'
     )
+    parser.add_argument("--seed", type=int, default=0, help="the first of --seeds")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--arms", nargs="+", default=[BASELINE, "separated", "staged"])
     parser.add_argument("--games", type=int, default=100, help="per arm and seed")
@@ -69,7 +70,7 @@ def main() -> None:
     if options.gate is None and (schemes := {*options.arms} - {BASELINE, *options.variants}):
         parser.error(f"expected a --gate for {' '.join(sorted(schemes))}")
     # Seed by seed: whenever it stops, what is done is paired.
-    selfplays = [(arm, seed) for seed in range(options.seeds) for arm in options.arms]
+    selfplays = [(arm, seed) for seed in seeds_of(options) for arm in options.arms]
     for arm, seed in selfplays:
         check(options, arm, seed)
     for arm, seed in selfplays:
@@ -79,6 +80,11 @@ def main() -> None:
         print(one["name"], one["value"], one["interval"], one["by seed"])
     if options.record:
         append("selfplay_schemes", rows)
+
+
+def seeds_of(options: argparse.Namespace) -> range:
+    """Returns the training seeds."""
+    return range(options.seed, options.seed + options.seeds)
 
 
 def variant(text: str) -> tuple[str, list[str]]:
@@ -143,9 +149,9 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
     """Returns the row of an arm: how much better it is than the single network."""
-    begun, single = (begun_with(run_of(options.out, one, 0)) for one in (arm, BASELINE))
-    results = [play(options, arm, seed) for seed in range(options.seeds)]
-    config = read_toml(run_of(options.out, arm, 0) / CONFIG)
+    begun, single = (begun_with(run_of(options.out, one, options.seed)) for one in (arm, BASELINE))
+    results = [play(options, arm, seed) for seed in seeds_of(options)]
+    config = read_toml(run_of(options.out, arm, options.seed) / CONFIG)
     games = config["games"]
     own = [f"{path}={_text(value)}" for path, value in begun.items() if single.get(path) != value]
     return {
@@ -158,7 +164,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "samples": {one: samples(options, one) for one in (arm, BASELINE)},
         "network": config["network"],
         **({"gate": begun["gate"]} if "scheme" in begun else {"settings": own}),
-        "seed": 0,
+        "seed": options.seed,
         "seeds": options.seeds,
     }
 
@@ -210,7 +216,7 @@ def compared(name: str, results: Sequence[Result]) -> dict[str, object]:
 
 def samples(options: argparse.Namespace, arm: str) -> int:
     """Returns how many samples the games of an arm made, the mean over its seeds."""
-    folders = (run_of(options.out, arm, seed) / "generations" for seed in range(options.seeds))
+    folders = (run_of(options.out, arm, seed) / "generations" for seed in seeds_of(options))
     found = [sum(json.loads(path.read_text())["samples"] for path in one.glob("*/played.json")) for one in folders]
     return round(statistics.fmean(found))
 

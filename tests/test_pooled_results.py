@@ -397,3 +397,22 @@ def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
         for key, value in pooled(parts, name).items():
             is_rounded = key in ("own variance", "scores by training")
             assert row[key] == (pytest.approx(value, rel=1e-9) if is_rounded else value), key
+
+
+def test_self_play_by_schemes_goes_on_with_more_seeds(
+    selfplays: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import selfplay_schemes
+
+    words = [str(tmp_path), "--game", "tictactoe", "--gate", "plies?cuts=3,6", "--arms", "single", "staged"]
+    words += ["--games", "4", "--simulations", "4"]
+    for first, count in [(3, 1), (4, 1), (3, 2)]:
+        line = ["selfplay_schemes.py", *words, "--seed", str(first), "--seeds", str(count)]
+        monkeypatch.setattr(sys, "argv", line)
+        selfplay_schemes.main()
+    assert sorted(path.name for path in tmp_path.glob("*-[0-9]")) == ["single-3", "single-4", "staged-3", "staged-4"]
+    # The seeds of the last are those of the others: nothing was made anew.
+    assert sum("--resume" not in command for command in selfplays) == 4
+    *_, line = capsys.readouterr().out.splitlines()
+    by_seed = line[line.rindex("[") :]
+    assert by_seed.count(",") == 1
