@@ -10,10 +10,10 @@ from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
-from moemcts.arena.rating import EloRange, likelihood_of_superiority, normalized_elo
+from moemcts.arena.rating import likelihood_of_superiority, normalized_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.solo import SoloResult
-from moemcts.arena.verdict import FEW_GAMES, UNSHOWN, counted, verdict
+from moemcts.arena.verdict import FEW_GAMES, counted, elo_verdict
 from moemcts.cli.consoles import add_row, print_table, ruled_table, table_console
 
 MOST_FAILURES = 5
@@ -69,7 +69,7 @@ def _evidence(result: DuelResult) -> list[str]:
     number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
     observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"
     stopped = "; the test stopped the games, so the interval is too narrow" if result.is_stopped else ""
-    lines = [f"{first} against {second}: {_claim(found, number, observations)}{stopped}{_few(num_games)}"]
+    lines = [f"{first} against {second}: {elo_verdict(found, number, observations)}{stopped}{_few(num_games)}"]
     if any(pairs):
         told = " ".join(map(str, pairs))
         line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}"
@@ -90,20 +90,6 @@ def _evidence(result: DuelResult) -> list[str]:
             f"in [{lower:.2f}, {upper:.2f}], {decision}"
         )
     return lines
-
-
-def _claim(found: EloRange, number: int, observations: str) -> str:
-    """Returns what a difference may be called, also where its interval has one end alone, or none."""
-    low, high = found.low, found.high
-    if low is not None and high is not None:
-        return verdict(found.difference, (low, high), number, unit="Elo", observations=observations)
-    claim = "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else UNSHOWN
-    if found.difference in (low, high):
-        # All was won, or lost: there is no difference but its least.
-        told = f"{'<' if low is None else '>'} {found.difference:+z.1f} Elo, the only 95 % bound there is"
-    else:
-        told = f"{found.difference:+z.1f} Elo, 95 % interval {found.interval_text}"
-    return f"{claim}: {told}, {number} {observations}"
 
 
 def _few(num_games: int) -> str:

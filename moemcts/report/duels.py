@@ -11,7 +11,7 @@ import numpy as np
 from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
 from moemcts.arena.rating import Elo, EloRange, elo
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates
-from moemcts.arena.verdict import verdict
+from moemcts.arena.verdict import elo_verdict
 from moemcts.report.contest import Contest
 from moemcts.report.page import Figure, Section
 from moemcts.report.plots import Whisker, elo_ratings
@@ -28,9 +28,8 @@ class AgainstSingle(Contest):
         lines = []
         for arm in self.arms:
             found = self.scores(arm)
-            low, high = (100 * bound for bound in found.interval)
-            words = verdict(100 * found.mean, (low, high), found.num_observations, observations="games")
-            lines.append(f"{arm} against the single network: Elo {_in_elo(found)}; score over one half, {words}.")
+            words = elo_verdict(_in_elo(found), found.num_observations, "games")
+            lines.append(f"{arm} against the single network: {words}; score {_percent(found)} %.")
         return lines
 
     def section(self, title: str, label: str) -> Section:
@@ -84,14 +83,13 @@ class AgainstSingle(Contest):
     def _row(self, arm: str) -> list[Any]:
         games, found = self.games(arm), self.scores(arm)
         outcomes = [game.outcome for game in games]
-        low, high = (100 * (0.5 + bound) for bound in found.interval)
         return [
             arm,
             len(games),
             *(outcomes.count(kind) for kind in ("win", "tie", "loss")),
             str(_in_elo(found)),
             *(_in_elo(found, found.own_interval).interval_text for _ in self.own_columns()),
-            f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]",
+            _percent(found),
             ", ".join(_without_error(_elo(result.games(arm))) for result in self.results),
             num_duplicates(games),
             f"{np.mean([game.plies for game in games]):.0f}",
@@ -102,6 +100,12 @@ class AgainstSingle(Contest):
         return Whisker(
             label=arm, value=found.difference, low=found.low, high=found.high, note=f"{len(self.games(arm))} games"
         )
+
+
+def _percent(found: SeedEstimate) -> str:
+    """Returns a score less one half as percent, with its interval."""
+    low, high = (100 * (0.5 + bound) for bound in found.interval)
+    return f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
 def _in_elo(found: SeedEstimate, interval: Interval | None = None) -> EloRange:

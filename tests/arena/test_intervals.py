@@ -317,6 +317,10 @@ def test_a_verdict_claims_only_what_the_interval_shows() -> None:
         verdict(1.2, (-3.1, 5.4), 400)
         == "no difference shown: +1.2 points, 95 % interval [-3.1, +5.4], 400 paired games"
     )
+    assert verdict(5.0, (-0.1, 10.1), 400).startswith("undecided: +5.0 points")
+    assert verdict(5.0, (-14.9, 24.9), 400, unit="Elo").startswith("no difference shown: +5.0 Elo")
+    # Nobody knows what is wide in a unit of a game's own.
+    assert verdict(0.0, (-0.1, 0.1), 400, unit="in return").startswith("undecided")
     assert verdict(5.0, (0.2, 9.8), 400).startswith("better: +5.0 points")
     assert verdict(-5.0, (-9.8, -0.2), 400).startswith("worse: -5.0 points")
     assert verdict(0.0, (-1.0, 0.0), 9).startswith("no difference shown")

@@ -67,13 +67,13 @@ def test_a_gain_is_paired_over_boards() -> None:
     assert gain.returns.num_clusters == 4
     assert gain.returns.mean == pytest.approx(6)
     assert gain.returns.low < 0 < gain.returns.mean < gain.returns.high
-    assert gain.verdict.startswith("no difference shown: +6.00 in return, 95 % interval [")
+    assert gain.verdict.startswith("undecided: +6.00 in return, 95 % interval [")
     assert played().gain("spends", "saves").returns.mean == pytest.approx(-6)
 
 
 def test_who_gets_the_most_from_every_start_has_a_verdict() -> None:
     result = replace(got(first=[-1.0] * 3, second=[1.0] * 3), score_unit=0.1)
-    assert result.gain("second").verdict.startswith("no difference shown: +0.20 in return, 95 % interval [")
+    assert result.gain("second").verdict.startswith("undecided: +0.20 in return, 95 % interval [")
 
 
 def test_what_was_seen_does_not_cut_what_a_mean_can_be() -> None:
@@ -147,7 +147,7 @@ def test_a_report_says_what_each_arm_gets() -> None:
     one = Alone(results[:1], (0,), limit="4 simulations", score_unit=UNIT)
     assert one.summary()[0].startswith("The single network gets 4.00 [")
     assert "Experts by saves get 10.00" in one.summary()[1]
-    assert "no difference shown: +6.00 in return" in one.summary()[1]
+    assert "undecided: +6.00 in return" in one.summary()[1]
     two = Alone(results, (0, 1), limit="4 simulations", score_unit=UNIT)
     section = two.section("With search", "searched")
     assert isinstance(section, Section)

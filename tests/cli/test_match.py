@@ -22,9 +22,9 @@ from matches_for_tests import game_record
 
 from moemcts.agents import PolicyAgent
 from moemcts.arena.rating import elo, student_elo
+from moemcts.arena.verdict import elo_verdict
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
-from moemcts.cli.match_table import _claim
 from moemcts.cli.standing import Standing
 from moemcts.errors import UsageError
 from moemcts.learn.checkpoint import save_experts
@@ -527,16 +527,17 @@ def test_numbers_of_a_match_say_how_its_games_begin(moemcts, tmp_path: Path) -> 
     [
         ((0, 0, 10), "better: > +"),
         ((10, 0, 0), "worse: < -"),
-        ((0, 0, 1), "no difference shown: > -"),
-        ((1, 0, 1), "no difference shown: +0.0 Elo, 95 % interval […, …], 2 games"),
-        ((0, 1, 3), "no difference shown: +338.0 Elo, 95 % interval [-"),
-        ((9, 2, 9), "no difference shown: +0.0 Elo, 95 % interval [-"),
+        ((0, 0, 1), "undecided: > -"),
+        ((1, 0, 1), "undecided: +0.0 Elo, 95 % interval […, …], 2 games"),
+        ((0, 1, 3), "undecided: +338.0 Elo, 95 % interval [-"),
+        ((9, 2, 9), "undecided: +0.0 Elo, 95 % interval [-"),
+        ((1, 998, 1), "no difference shown: +0.0 Elo, 95 % interval [-"),
         ((0, 0, 0, 1, 9), "better: +636.4 Elo, 95 % interval [+"),
     ],
 )
 def test_one_bound_is_a_verdict_too(counts: tuple[int, ...], told: str) -> None:
     scores = np.repeat(np.linspace(0, 1, len(counts)), counts).tolist()
-    assert _claim(student_elo(scores), sum(counts), "games").startswith(told)
+    assert elo_verdict(student_elo(scores), sum(counts), "games").startswith(told)
 
 
 @pytest.mark.parametrize("num_pairs", [2, 4, 6, 8, 12, 20])
@@ -547,7 +548,7 @@ def test_equal_agents_are_hardly_ever_called_better_however_few_the_pairs(num_pa
         for lost in range(num_pairs + 1 - won):
             even = num_pairs - won - lost
             found = student_elo([*[0.0] * lost, *[0.5] * even, *[1.0] * won])
-            if "no difference shown" not in _claim(found, num_pairs, "pairs"):
+            if elo_verdict(found, num_pairs, "pairs").startswith(("better", "worse")):
                 ways = math.comb(num_pairs, won) * math.comb(num_pairs - won, lost)
                 shown += ways * 0.25 ** (won + lost) * 0.5**even
     assert shown < 0.06

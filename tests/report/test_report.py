@@ -352,7 +352,7 @@ def test_elo_has_the_interval_of_its_score() -> None:
     (table,) = alike.section("Policy alone", "raw").tables
     shown = dict(zip(table.columns, table.rows[0], strict=True))["Elo"]
     assert shown == f"{elo_of_score(0.625):+.1f} [{low:+.1f}, {high:+.1f}]"
-    assert shown in alike.summary()[0]
+    assert shown.replace(" [", " Elo, 95 % interval [") in alike.summary()[0]
 
 
 def test_several_seeds_have_an_interval_of_their_networks_too() -> None:
@@ -445,7 +445,7 @@ def test_what_a_killed_writer_left_of_a_report_is_gone_with_the_next(tmp_path: P
 
 def test_a_null_result_reads_as_one() -> None:
     difference: Difference = small_result().difference("experts")
-    assert difference.verdict.startswith("no difference shown: +25.0 points, 95 % interval [-")
+    assert difference.verdict.startswith("undecided: +25.0 points, 95 % interval [-")
     assert difference.verdict.endswith("4 paired games")
 
 
