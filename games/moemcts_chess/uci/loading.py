@@ -94,7 +94,8 @@ def load(
         except (OSError, RuntimeError, ValueError) as error:
             fail(MoemctsError(f"{named}: {one_line(error)}"))
     if experts is None:
-        remark("no experts: thinks of material, squares and the variant's aim; set Model_Directory to some")
+        own = f", or to {SHIPPED} for those that come with {options.game}" if _shipped(options.game) else ""
+        remark(f"no experts: thinks of material, squares and the variant's aim; set Model_Directory to some{own}")
     elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
         try:
             experts = _behind(chosen, experts, game, remark)

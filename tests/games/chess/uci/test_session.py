@@ -57,6 +57,14 @@ def test_without_experts_it_says_so_and_moves_all_the_same(talk: Talk) -> None:
     assert chess.Move.from_uci(answer(lines)) in chess.Board().legal_moves
 
 
+@pytest.mark.parametrize(("variant", "has_some"), [("antichess", True), ("atomic", False)])
+def test_it_says_where_experts_come_with_a_game_that_is_played_without(
+    talk: Talk, variant: str, has_some: bool
+) -> None:
+    told = remarks(talk(f"setoption name UCI_Variant value {variant}", "isready"))
+    assert (f"or to weights for those that come with {variant}" in told) is has_some
+
+
 def test_a_position_with_castling_rights_that_cannot_be_is_played(talk: Talk) -> None:
     lines = talk("position fen 4k3/8/8/3q4/8/2N5/8/4K3 w KQkq - 0 1 moves c3b5 e8e7", "go nodes 20")
     assert chess.Move.from_uci(answer(lines)) in chess.Board("8/4k3/8/1N1q4/8/8/8/4K3 w - - 2 2").legal_moves
