@@ -26,8 +26,8 @@ NO_EXPERTS = "none"
 """The folder of experts that means none, but a simple evaluation."""
 BY_EXPERTS = ("chess",)
 """The games that are played by the experts that come with them where none are named: these beat a search by the simple
-evaluation, as the card of `weights:chess` says; those of antichess play about as well as it at as many nodes, which take
-them longer."""
+evaluation, as the card of `weights:chess` says; those of antichess play about as well as it at as many nodes, for
+which they need more time."""
 VARIANTS = {
     "chess": "chess",
     "antichess": "antichess",
