@@ -194,7 +194,10 @@ class View(NamedTuple):
 
 
 class Views(Protocol):
-    """N views of one game, encoded together."""
+    """N views of one game, encoded together.
+
+    Where there are none, the other axes of what they return may be of length 0, too.
+    """
 
     def __len__(self) -> int: ...
 

@@ -63,7 +63,10 @@ class ReferenceSearch:
     def select(self) -> list[tuple[State, Player]]:
         """Returns the views of this tree's next leaves; none when a limit is met."""
         while len(self.pending) < self.config.leaves_per_tree and not self._is_done():
+            before = self.rng.state
             if not self._descend():
+                # It is drawn again: outcomes whose leaves wait would come up too seldom.
+                self.rng.state = before
                 break
         return [(leaf.state, seat.player) for leaf, _ in self.pending for seat in leaf.seats]
 

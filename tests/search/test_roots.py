@@ -128,6 +128,21 @@ def test_a_restricted_root_is_not_gone_on_with_but_what_lies_below_it_is() -> No
     assert below.visits.sum() == 199
 
 
+def test_a_gumbel_root_is_not_gone_on_with_but_what_lies_below_it_is() -> None:
+    game, planned = NativeConnectFour(), SearchConfig(simulations=100, root="gumbel")
+    for moves, has_been_here in (("", False), ("3", True)):
+        # Of the root below, which has more moves, none had a plan.
+        search = started(game, planned, root_actions=[[2, 3]])
+        search.run(HashedEvaluator(7, 1))
+        again = Search(game, SearchConfig(simulations=100))
+        root = game.parse_state(moves)
+        again.reset(game.views([(root, root.active_players[0])]), [0], search.keep())
+        (result,) = again.run(HashedEvaluator(7, 1))
+        assert list(result.actions) == list(range(7))
+        assert (result.visits.sum() > 100) == has_been_here
+        assert result.best_action == result.actions[result.visits.argmax()]
+
+
 def test_each_action_has_its_most_visited_line() -> None:
     game = NativeConnectFour()
     search = started(game, SearchConfig(simulations=400, first_play_urgency="draw"), moves="3 3 2")

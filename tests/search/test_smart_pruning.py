@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searching_for_tests import HashedEvaluator, native_results, searched_alike, small_trees
 
-from moemcts.search import SearchConfig
+from moemcts.search import Search, SearchConfig
 
 configs = st.builds(
     SearchConfig,
@@ -44,6 +44,25 @@ def test_an_easy_position_takes_about_half_of_the_simulations() -> None:
     (result,) = native_results(game, [(root, 0)], config, HashedEvaluator(7, 1), [0])
     assert 200 < result.num_simulations < 300
     assert result.best_action == 0
+
+
+def test_a_limit_that_is_raised_in_steps_ends_a_search_where_one_limit_does() -> None:
+    game = NativeConnectFour()
+    evaluator = HashedEvaluator(7, 1)
+    search = Search(game, SearchConfig(simulations=400, smart_pruning=True))
+    for moves in ("", "3", "0 1 0 1 0 1", "3 3 2", "6 5 4"):
+        root = game.parse_state(moves)
+        views = game.views([(root, root.active_players[0])])
+        search.reset(views, [0])
+        (at_once,) = search.run(evaluator)
+        search.reset(views, [0])
+        for limit in range(50, 401, 50):
+            search.limit(limit)
+            (result,) = search.run(evaluator)
+            if result.num_simulations < limit:
+                break
+        assert result.num_simulations == at_once.num_simulations
+        assert result.visits.tolist() == at_once.visits.tolist()
 
 
 def test_a_forced_move_is_not_searched() -> None:

@@ -241,6 +241,22 @@ def test_a_tree_may_be_kept_by_searches_with_and_without_a_solver(solvers: tuple
         state, kept = state.play([result.best_action]), search.keep()
 
 
+@pytest.mark.parametrize("solver", [False, True])
+def test_what_a_solver_proved_is_known_to_solvers_alone(solver: bool) -> None:
+    game = NativeTicTacToe()
+    evaluator = UniformEvaluator(game.spec)
+    root = game.parse_state("6 3 7 4")
+    search = Search(game, SearchConfig(simulations=200, solver=True))
+    search.reset(game.views([(root, 0)]), [0])
+    (proven,) = search.run(evaluator)
+    assert (proven.best_action, proven.plies_left) == (8, 1)
+    again = Search(game, SearchConfig(simulations=200, solver=solver))
+    again.reset(game.views([(root, 0)]), [0], search.keep())
+    (result,) = again.run(evaluator)
+    assert result.best_action == 8
+    assert (result.plies_left, result.num_simulations) == ((1, 0) if solver else (None, 200))
+
+
 @pytest.mark.parametrize("leaves", [8, 64])
 def test_looking_for_proofs_cuts_no_batch_short(leaves: int) -> None:
     game = NativeConnectFour()

@@ -34,6 +34,8 @@ pub struct Terms {
     utility_sum: Option<f64>,
     teams: Vec<Players>,
     draws_replies: bool,
+    /// Only a solver counts what is proven, and reads it.
+    solver: bool,
     outside: Outside,
 }
 
@@ -47,6 +49,7 @@ impl Terms {
             utility_sum: config.utility_sum,
             teams: config.teams.clone(),
             draws_replies: config.draws_replies,
+            solver: config.solver,
         }
     }
 }

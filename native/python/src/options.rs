@@ -19,6 +19,7 @@ where
 
 /// Returns the numbers of a search from all of its options.
 pub fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
+    let simulations = option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX);
     Ok(Config {
         exploration: Exploration::new(option(options, "c_init")?, option(options, "c_base")?),
         fpu_parent: option(options, "fpu_parent")?,
@@ -41,14 +42,14 @@ pub fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
             .map(|(visits, moves, thresholds)| Unpruning { visits, moves, thresholds: thresholds.into() }),
         early_end: option::<Option<(u32, u32, u32, f64)>>(options, "early_end")?
             .map(|(simulations, interval, least, tolerance)| EarlyEnd { simulations, interval, least, tolerance }),
-        smart_pruning: option(options, "smart_pruning")?,
+        smart_pruning: option::<bool>(options, "smart_pruning")?.then_some(simulations),
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,
         proof_interval: option(options, "proof_interval")?,
         leaves_per_tree: option(options, "leaves_per_tree")?,
         limits: Limits {
-            simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),
+            simulations,
             nodes: option::<Option<u32>>(options, "nodes")?.unwrap_or(u32::MAX),
             // More than a duration holds is no limit.
             time: option::<Option<f64>>(options, "seconds")?.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),

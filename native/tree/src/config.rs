@@ -24,8 +24,9 @@ pub struct Config {
     pub unpruning: Option<Unpruning>,
     /// When a search ends before its last simulation.
     pub early_end: Option<EarlyEnd>,
-    /// Whether a search ends where what is left of it cannot change which action is visited most.
-    pub smart_pruning: bool,
+    /// Simulations of a search that ends where those left cannot change which action is visited most; more where the
+    /// limit is higher, whereas one that is raised in steps is not yet what it will be.
+    pub smart_pruning: Option<u32>,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
     /// Whether ends of the game prove positions above them.

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
 use crate::playouts::Stop;
+use crate::rng::Rng;
 use crate::tree::{Descent, NodeId, Progress, Status, Tree, Way, ROOT};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -284,17 +285,25 @@ struct Collection<'a, S, A> {
     leaves: Vec<Descent>,
     num_descents: u32,
     way: Option<Way>,
+    /// What the tree drew from before the descent under way.
+    rng: Rng,
+    /// Whether a descent met a leaf that waits: the batch ends.
+    has_collided: bool,
 }
 
 impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
     fn begin(tree: &'a mut Tree<S, A>, config: &Config) -> Result<Self, SearchError<S::Error>> {
-        let mut leaves = Vec::new();
-        while let Some(descent) = tree.resume(config)? {
-            if matches!(descent, Descent::Leaf(_) | Descent::Suspended(_)) {
-                leaves.push(descent);
+        let (mut leaves, mut has_collided) = (Vec::new(), false);
+        while !has_collided {
+            match tree.resume(config)? {
+                Some(Descent::Terminal) => {}
+                Some(Descent::Collision) => has_collided = true,
+                Some(descent) => leaves.push(descent),
+                None => break,
             }
         }
-        Ok(Self { tree, leaves, num_descents: 0, way: None })
+        let rng = tree.rng.clone();
+        Ok(Self { tree, leaves, num_descents: 0, way: None, rng, has_collided })
     }
 
     /// Begins a descent, or goes on with the one under way as far as `advance` does; returns whether there is more to do.
@@ -308,13 +317,21 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
     ) -> Result<bool, SearchError<S::Error>> {
         let progress = match self.way.take() {
             Some(way) => advance(self.tree, way, config)?,
-            None if self.is_over(config, started, stop)? => return Ok(false),
-            None => self.tree.descend(config)?,
+            None if self.has_collided || self.is_over(config, started, stop)? => return Ok(false),
+            None => {
+                self.rng.clone_from(&self.tree.rng);
+                self.tree.descend(config)?
+            }
         };
         match progress {
             Progress::Under(way) => self.way = Some(way),
             Progress::Done(Descent::Terminal) => {}
-            Progress::Done(Descent::Collision) => return Ok(false),
+            Progress::Done(Descent::Collision) => {
+                // The next batch begins with what this descent drew: if it were drawn anew, outcomes and replies whose
+                // leaves wait, which are those with few of them, would come up too seldom.
+                self.tree.rng.clone_from(&self.rng);
+                return Ok(false);
+            }
             Progress::Done(descent) => self.leaves.push(descent),
         }
         Ok(true)

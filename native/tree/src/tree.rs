@@ -199,7 +199,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     #[inline]
     pub fn is_over(&mut self, config: &Config) -> bool {
         self.look_ahead(config);
-        self.is_foreseen || self.is_done(config) || config.smart_pruning && self.is_move_certain(config)
+        self.is_foreseen || self.is_done(config) || self.is_move_certain(config)
     }
 
     /// Returns whether a limit is met, if what descents that wait for replies will add is counted: a node after the
@@ -223,9 +223,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             || root.visits.saturating_add(root.in_flight) == u32::MAX
     }
 
-    /// Returns whether at the root one action is ahead of all others by more visits than are left, for each seat.
+    /// Returns whether at the root one action is ahead of all others by more visits than are left, for each seat, and
+    /// that is a reason to end.
     fn is_move_certain(&self, config: &Config) -> bool {
-        let left = config.limits.simulations.saturating_sub(self.simulations);
+        let Some(planned) = config.smart_pruning else { return false };
+        let left = planned.max(config.limits.simulations).saturating_sub(self.simulations);
         let is_ahead = |seat: &Seat| {
             let (mut first, mut second) = (0, 0);
             for edge in self.edges_of(seat) {

@@ -57,14 +57,24 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Goes on with the first descent whose replies came, if there is one.
+    ///
+    /// Where it meets a leaf that waits it stays where it was, with its replies and what was drawn for it: it goes on
+    /// once that leaf waits no more.
     pub fn resume(&mut self, config: &Config) -> Result<Option<Descent>, SearchError<S::Error>> {
         let Some(i) = self.suspended.iter().position(|descent| descent.replies.is_some()) else { return Ok(None) };
         let Suspended { node, depth, replies } = self.suspended.remove(i);
         self.release(node);
-        match self.leave(node, depth, replies, config)? {
-            Progress::Done(descent) => Ok(Some(descent)),
-            Progress::Under(way) => self.finish_descent(way, config).map(Some),
+        let before = self.rng.clone();
+        let descent = match self.leave(node, depth, replies.clone(), config)? {
+            Progress::Done(descent) => descent,
+            Progress::Under(way) => self.finish_descent(way, config)?,
+        };
+        if matches!(descent, Descent::Collision) {
+            self.rng = before;
+            self.hold(node);
+            self.suspended.insert(i, Suspended { node, depth, replies });
         }
+        Ok(Some(descent))
     }
 
     /// Goes on with a descent to its end.

@@ -17,8 +17,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// later in a game is another one: a gate may tell its ply.
     ///
     /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the
-    /// position is not an evaluated node of the tree with all of its actions. Leaves that still wait for evaluations
-    /// are forgotten.
+    /// position is not an evaluated node of the tree with all of its actions, or is a Gumbel root, whose edges lie in
+    /// another order. Leaves that still wait for evaluations are forgotten.
     pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
         let (key, ply) = (state.key()?, state.ply()?);
         let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
@@ -32,7 +32,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 && matches!(node.status, Status::Expanded | Status::Proven)
                 && node.num_seats > 0
                 && !node.is_scouted()
-                && !(self.is_restricted && i == ROOT as usize)
+                && !(i == ROOT as usize && (self.is_restricted || !self.plans.is_empty()))
                 && self.states[i].key()? == key
                 && self.states[i].ply()? == ply
             {
@@ -73,6 +73,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.suspended.clear();
         if root != ROOT {
             self.without_noise.clear();
+            self.plans.clear();
         }
         let stride = self.modelled.len();
         self.in_flight = 0;

@@ -93,7 +93,7 @@ pub fn config() -> Config {
         gumbel: None,
         unpruning: None,
         early_end: None,
-        smart_pruning: false,
+        smart_pruning: None,
         noise_fraction: 0.0,
         noise_alpha: 0.3,
         solver: false,
