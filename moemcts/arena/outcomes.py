@@ -15,15 +15,15 @@ Score = Callable[[FloatArray, Player], float]
 
 
 def last_one_standing(returns: FloatArray, player: Player) -> float:
-    """Returns 1 for a positive return that no other exceeds, 0 where only others have one, 1/2 where nobody has.
+    """Returns 0 for a return that another exceeds; of those that none does 1 where it is positive, 1/2 where it is not.
 
-    Where the last players of a free-for-all fall together, or time runs out, all returns are negative: that is a tie
-    of those who were in it until then. Who is out while others play on has lost: games stop there, `decided`.
+    Where the last players of a free-for-all fall together, or time runs out, nobody's return is positive: that is a tie
+    of those who got most, and who fell before the others has lost.
     """
     best = returns.max()
-    if best <= 0:
-        return 0.5
-    return 1.0 if returns[player] >= best else 0.0
+    if returns[player] < best:
+        return 0.0
+    return 1.0 if best > 0 else 0.5
 
 
 def better(ours: float, theirs: float) -> float:

@@ -12,6 +12,8 @@ import typer
 from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 
 if TYPE_CHECKING:
+    import torch
+
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
     from moemcts.learn.schemes.scheme import Scheme
@@ -54,6 +56,9 @@ def check(
         gate_of(gate)
     learning = {scheme: plugins().scheme(scheme) for scheme in schemes or ()}
     name = _guarded("game", game, lambda: made.spec.name)
+    network_of = functools.cache(lambda reference: _network(reference, made, seed))
+    for network in networks or ():
+        network_of(network)
     gates = dict.fromkeys([*plugins().gates.for_game(name), *(saved or ())])
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
         ("game", name, functools.partial(check_game, made, num_games=num_games, seed=seed)),
@@ -64,7 +69,10 @@ def check(
         ),
         ("registration", game, functools.partial(_check_registration, game)),
         *(("board", board, functools.partial(_check_board, made, seed)) for board in plugins().boards.for_game(name)),
-        *(("network", network, functools.partial(_check_network, network, made, seed)) for network in networks or ()),
+        *(
+            ("network", network, lambda network=network: _check_network(network_of(network), made, seed))
+            for network in networks or ()
+        ),
         *(
             ("scheme", name, functools.partial(_check_scheme, scheme, gates, gate_of))
             for name, scheme in learning.items()
@@ -149,17 +157,22 @@ def _check_board(game: Game, seed: int) -> list[Law]:
     return [] if board is None else check_board(board, game, seed=seed)
 
 
-def _check_network(reference: str, game: Game, seed: int) -> list[Law]:
+def _network(reference: str, game: Game, seed: int) -> torch.nn.Module:
     import torch
 
-    from moemcts.learn.inference.torch_evaluator import TorchEvaluator
-    from moemcts.learn.networks.contract import check_network
     from moemcts.plugins import plugins
-    from moemcts.testing import check_evaluator
 
     torch.manual_seed(seed)
     complete = plugins().complete_network(reference, game)
-    network = plugins().network(complete, game.spec.observation_shape, game.spec.num_actions)
+    network: torch.nn.Module = plugins().network(complete, game.spec.observation_shape, game.spec.num_actions)
+    return network
+
+
+def _check_network(network: torch.nn.Module, game: Game, seed: int) -> list[Law]:
+    from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+    from moemcts.learn.networks.contract import check_network
+    from moemcts.testing import check_evaluator
+
     check_network(network, game.spec)
     return check_evaluator(TorchEvaluator(network), game, seed=seed)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.cli.options import check_effects
 from moemcts.errors import UsageError, first_line, unknown_name
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from moemcts.runs.explanation import Average, Team
 
 BASELINES = ("zero", "mean")
+NUM_POSITIONS = 64
+"""To average over, per phase."""
 
 
 def register(app: typer.Typer) -> None:
@@ -27,12 +30,15 @@ def explain(
     data: Annotated[Path | None, typer.Option(help="A dataset, whose positions are averaged over.")] = None,
     position: Annotated[str | None, typer.Option(help="One position, as the game writes it, such as a FEN.")] = None,
     player: Annotated[int | None, typer.Option(min=0, help="Who looks at it; who moves otherwise.")] = None,
-    positions: Annotated[int, typer.Option(min=1, help="Positions to average over, per phase.")] = 64,
+    positions: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Positions of --data to average over, per phase; {NUM_POSITIONS} by default."),
+    ] = None,
     steps: Annotated[int, typer.Option(min=2, help="Points between baseline and position.")] = 64,
     baseline: Annotated[
         str, typer.Option(help="What positions are compared with: zero, or mean of the data.")
     ] = "zero",
-    seed: Annotated[int, typer.Option(min=0, help="Draws the positions.")] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draws the positions of --data; 0 by default.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -67,8 +73,10 @@ def explain(
         raise unknown_name("baseline", baseline, BASELINES)
     if baseline == "mean" and data is None:
         raise UsageError("expected --data for the baseline 'mean'")
-    if player is not None and position is None:
-        raise UsageError("--player has no effect without --position; leave it out")
+    if position is None:
+        check_effects({"--player": player}, "without --position")
+    if data is None:
+        check_effects({"--positions": positions, "--seed": seed}, "without --data")
     check_own(out, "explanations", marks=[AVERAGES, POSITION])
     device = device_for(device)
     place = experts_in(experts)
@@ -80,7 +88,7 @@ def explain(
     start = None
     if data is not None:
         dataset = open_training_samples(data, made)
-        drawn = draw_positions(team, dataset, positions, seed)
+        drawn = draw_positions(team, dataset, NUM_POSITIONS if positions is None else positions, seed or 0)
         start = mean_planes(dataset, drawn) if baseline == "mean" else None
         with ConsoleProgress().task("explain", "explanations") as advance:
             averages = explain_dataset(

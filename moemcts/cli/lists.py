@@ -95,6 +95,8 @@ def networks(
     """List the networks, or the options of one, or measure some of them."""
     if (game is None) != (not measure):
         raise UsageError("expected --game and --measure together")
+    if measure and name is not None:
+        raise UsageError(f"{name} has no effect with --measure; write --measure {name} to measure it too")
     if game is None or measure is None:
         _list("network", plugins().networks, name, None, as_json, num_given=2)
         return

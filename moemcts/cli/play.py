@@ -47,7 +47,7 @@ def play(
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     web: Annotated[bool, typer.Option("--web", help="Play in the browser: a page on this machine alone.")] = False,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where the page is; any that is free if not given.")
+        int | None, typer.Option(min=0, max=65535, help="Where the page is; 8642, or any that is free, if not given.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the page's address, open nothing.")] = False,
 ) -> None:

@@ -57,6 +57,8 @@ def reproduce(
     names = [one.name for one in papers.experiment] if experiment == ALL else [experiment]
     command_line: Any = context.find_root().command
     runs = [_prepared(papers, name, preset, data, out, changes or []) for name in names]
+    if data is not None and not any(run.uses_data for run in runs):
+        raise UsageError(f"--data has no effect in {experiment}, whose games are played here; leave it out")
     for run in runs:
         run.check(command_line.commands)
     if dry_run:

@@ -41,6 +41,12 @@ class Reproduction:
         """What has to be made, in order."""
         return self.papers.needed(self.experiment.steps, is_given=self.data is not None, preset=self.sizes["preset"])
 
+    @property
+    def uses_data(self) -> bool:
+        """Whether any step learns from games that the user gives."""
+        commands = (self.papers.command(step, is_given=True, preset=self.sizes["preset"]) for step in self.steps)
+        return self.data is not None and any(f"{{{DATA}}}" in command for command in commands)
+
     def command(self, step: str) -> list[str]:
         """Returns the words of the command that makes a step, after `moemcts`."""
         places = {
@@ -92,7 +98,8 @@ class Reproduction:
         """Returns the paper's numbers beside ours; the steps must be done."""
         one = self.experiment
         rows = [[number.what, number.paper, shown(self.ours(number))] for number in one.numbers]
-        scale = f"preset {self.sizes['preset']}, games from {self.data or 'agents that play here'}"
+        games = self.data if self.uses_data else "agents that play here"
+        scale = f"preset {self.sizes['preset']}, games from {games}"
         missing = f"\n\nNot done here: {one.missing}" if one.missing else ""
         steps = "\n".join(f"- `moemcts {shlex.join(self.command(step))}`" for step in self.steps)
         return Report(

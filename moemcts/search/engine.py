@@ -56,11 +56,11 @@ class Search:
 
         Equal seeds give equal results, from equal trees where kept ones are gone on with: these draw by their new seed,
         too. `kept` are trees of an earlier search that `keep` returned, or None; one that holds a root, and was grown
-        against the same opponents, with a solver or without one as it is now, is gone on with: what is tried is used up,
-        and `copy.copy` makes another. `root_actions` are
-        the only actions that the viewing player searches at a root (UCI's searchmoves), or None for all worth
-        searching; such a root goes on with no kept tree, and no later search with it. Raises ValueError where the
-        viewing player is not active, or is given an action that is not legal, or none, UnlawfulGame as `select` does.
+        against the same opponents, with a solver or without one as it is now, is gone on with. What is tried is used
+        up: `copy.copy` makes another. `root_actions` are the only actions that the viewing player searches at a root
+        (UCI's searchmoves), or None for all worth searching; such a root goes on with no kept tree, and no later search
+        with it. Raises ValueError where the viewing player is not active, or is given an action that is not legal, or
+        none, UnlawfulGame as `select` does.
         """
         self._randomness = {}
         self._seeds = seeds

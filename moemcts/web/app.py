@@ -105,7 +105,7 @@ def make_app(offers: Offers) -> ASGIApp:
             Route("/page/{name}", page),
             Route("/board/{game}/{name:path}", board),
             Route("/api/games", games),
-            Route("/api/games/{game}", agents),
+            Route("/api/games/{game:path}", agents),
             Route("/api/tables", new, methods=["POST"]),
             Route("/api/tables/{table}", look),
             Route("/api/tables/{table}/rounds", rounds),

@@ -207,6 +207,16 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
             "no GPU for device 'cuda:7'",
         ),
         ("explain --game tictactoe --experts TEAM --data DATA --player 0 --out o", 2, "--player has no effect without"),
+        (
+            "explain --game tictactoe --experts TEAM --position X........ --positions 5 --out o",
+            2,
+            "--positions has no effect without --data",
+        ),
+        (
+            "explain --game tictactoe --experts TEAM --position X........ --seed 0 --out o",
+            2,
+            "--seed has no effect without --data",
+        ),
         ("explain --game tictactoe --experts TEAM --data DATA --out file", 2, "but file is a file; give another --out"),
         ("bishops --experts TEAM --game antichess", 2, "expected chess or chess960"),
     ],

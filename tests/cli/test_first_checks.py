@@ -50,9 +50,18 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
         (["export", "weights:chess", "--precision", "int9"], "did you mean 'int8'?"),
         (["play", "--game", "tictactoe", "--against", ""], "expected an agent, a folder of experts or weights:NAME"),
         (["match", "--game", "openspiel:", "--agent", "random"], "expected a name behind 'openspiel:'"),
+        (["networks", "resnet", "--game", "tictactoe", "--measure", "mlp"], "resnet has no effect with --measure"),
+        # Before anything is checked: of chess that takes a while.
+        (["check", "chess", "--network", "nope"], "no network named 'nope'"),
+        (["check", "chess", "--network", "mlp?width=0"], "width"),
+        (["reproduce", "selfplay", "--data", "games.pgn"], "--data has no effect in selfplay"),
     ],
 )
-def test_names_that_are_none_are_told_in_a_line(moemcts, command: list[str], line: str) -> None:  # type: ignore[no-untyped-def]
+def test_names_that_are_none_are_told_in_a_line(  # type: ignore[no-untyped-def]
+    moemcts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("games.pgn").touch()
     code, _, error = moemcts(*command)
     assert code
     assert line in error

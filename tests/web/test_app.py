@@ -175,6 +175,15 @@ def test_actions_have_names(client: TestClient) -> None:
     refused(client.post(f"/api/tables/{now['id']}/advance", json={"step": 1, "action": "e5"}), 409, "not your move")
 
 
+def test_agents_of_a_game_whose_name_has_a_slash_are_told() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    gymnasium.register("mine/Lake-v0", entry_point="gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv")
+    client = TestClient(make_app(Offers(game="gymnasium:mine/Lake-v0")), base_url=HOME)
+    answer = client.get("/api/games/gymnasium%3Amine%2FLake-v0")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["seats"] == ["player 0"]
+
+
 def test_a_game_goes_on_where_the_program_was_started_anew(client: TestClient) -> None:
     now = begin(client, "you", "uct", game="connect-four", simulations=20, seed=4)
     while now["step"] < 6:

@@ -13,6 +13,7 @@ from moemcts import __version__
 from moemcts.errors import MoemctsError
 from moemcts.game import Action
 from moemcts_chess.claims import playable
+from moemcts_chess.score import MOST_CENTIPAWNS
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
 from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
@@ -318,11 +319,12 @@ class Session:
         )
 
     def _answer_without_moves(self, state: Any, go: protocol.Go) -> None:
-        line = any_legal_move(state)
-        is_lost = float(state.returns()[state.ply % 2]) < 0
+        result = float(state.returns()[state.ply % 2])
+        # In antichess whoever has nothing left to move has won.
+        score = "mate 0" if result < 0 else f"cp {MOST_CENTIPAWNS if result > 0 else 0}"
         self.remark(f"the game is over by {state.termination}")
-        self.say(f"info depth 0 score {'mate 0' if is_lost else 'cp 0'}")
-        self._answer(line, go)
+        self.say(f"info depth 0 score {score}")
+        self._answer(any_legal_move(state), go)
 
     def _answer(self, line: Sequence[str], go: protocol.Go) -> None:
         """Says the move where no search does, at once or when an endless `go` is over, as `Thinking` does."""

@@ -322,15 +322,18 @@ def test_a_session_can_be_logged(talk: Talk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fen", "reason", "score"),
+    ("variant", "fen", "score"),
     [
-        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "stalemate", "cp 0"),
-        ("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "checkmate", "mate 0"),
+        ("chess", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "cp 0"),
+        ("chess", "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "mate 0"),
+        # Whoever has nothing to move has won, and nothing left.
+        ("antichess", "8/8/8/8/8/p7/P7/8 w - - 0 1", "cp 9999"),
+        ("antichess", "8/8/8/8/8/8/P7/8 b - - 0 1", "cp 9999"),
     ],
 )
-def test_where_the_game_is_over_there_is_no_move(talk: Talk, fen: str, reason: str, score: str) -> None:
-    lines = talk(f"position fen {fen}", "go nodes 10")
-    assert f"info string the game is over by {reason}" in lines
+def test_where_the_game_is_over_there_is_no_move(talk: Talk, variant: str, fen: str, score: str) -> None:
+    lines = talk(f"setoption name UCI_Variant value {variant}", f"position fen {fen}", "go nodes 10")
+    assert "info string the game is over by " in remarks(lines)
     assert lines[-2:] == [f"info depth 0 score {score}", "bestmove (none)"]
 
 
