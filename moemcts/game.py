@@ -194,10 +194,7 @@ class View(NamedTuple):
 
 
 class Views(Protocol):
-    """N views of one game, encoded together.
-
-    Where there are none, the other axes of what they return may be of length 0, too.
-    """
+    """N views of one game, encoded together; of none, other axes than the first may be of length 0, too."""
 
     def __len__(self) -> int: ...
 
