@@ -126,7 +126,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
 
     for name, networks in numbers["losses"].items():
         for row in networks:
-            for phase in row["policy"]:
+            for phase in (phase for phase, count in row["counts"].items() if count):
                 policy, value = row["policy"][phase], row["value"][phase]
                 # Of arms the first network's stands beside each, by whose name it is known.
                 known = of(name) | ({"network": config.network} if row["name"] == SINGLE else {})
@@ -197,6 +197,8 @@ def show(found: list[dict[str, object]]) -> None:
 def main() -> None:
     """Trains, plays, prints; appends to the results where asked to."""
     options = parser().parse_args()
+    if options.samples is None and (options.other_networks or options.single_networks):
+        parser().error("expected --samples with further networks: --minutes measures how fast the first one learns")
     progress = ConsoleProgress()
     if (options.out / CONFIG).exists():
         experiment = Experiment.load(options.out)
@@ -216,7 +218,7 @@ def main() -> None:
 
 def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:
     """Starts a new experiment of as many samples as were asked for, or as fit into the time."""
-    config = validate(settings(options), ExperimentConfig)
+    config = Experiment.resolved(validate(settings(options), ExperimentConfig))
     probe = Experiment(options.out, config)
     num_samples = options.samples
     if num_samples is None:

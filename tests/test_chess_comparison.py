@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -13,6 +14,7 @@ from trained_for_tests import save_team
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
 from moemcts.runs.growth import grown, keep_growth
+from moemcts.work.progress import Silence
 
 ROOT = Path(__file__).parent
 sys.path[:0] = [str(ROOT.parent / "benchmarks"), str(ROOT / "games" / "chess")]
@@ -214,6 +216,26 @@ def test_a_comparison_begins_with_one_network_and_names_what_is_no_phase(
         assert f"experts, `{arm}`, 600 positions after 5,000 by one network, 1 block of 4 channels, 1 seed" in summary
     assert len({row["name"] for row in rows}) == len(rows)
     assert chess_comparison.SMALL not in {row["network"] for row in rows}
+
+
+def test_a_time_begins_with_a_training_and_is_that_of_one_network(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import chess_comparison
+
+    start = tmp_path / "first"
+    words = ["train", "--game", "chess", "--data", data, "--network", NETWORK, "--set", "training.epochs=0.1"]
+    words += ["--set", "training.policy_weight=0.9", "--set", "training.value_weight=0.1", "--out", start]
+    subprocess.run([sys.executable, "-m", "moemcts", *map(str, words)], check=True, capture_output=True)
+    more = "--minutes 0.01 --seeds 1 --scheme separated --gate lichess --device cpu --games 2 --network"
+    given = [data, tmp_path / "run", "--start", start, *more.split(), NETWORK]
+    options = chess_comparison.parser().parse_args([str(word) for word in given])
+    experiment = chess_comparison.begin(options, Silence())
+    assert Path(experiment.config.start) == start / "experts"
+    assert experiment.config.training.epochs > 0
+    with pytest.raises(SystemExit):
+        called("chess_comparison", monkeypatch, data, tmp_path / "other", "--single-network", "resnet-4")
+    assert "expected --samples with further networks" in capsys.readouterr().err
 
 
 def test_sizes_learn_for_as_long_and_are_tested_alike(

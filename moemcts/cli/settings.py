@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -148,11 +149,10 @@ def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> Non
     for path, master in NEEDED.items():
         if path in chosen and not lookup(values, master):
             raise UsageError(f"{path} has no effect without {master}; give both or leave {path} out")
-    for path, (master, idle_values) in IDLE_WITH.items():
-        if path in chosen and lookup(values, master) in idle_values:
-            raise UsageError(
-                f"{path} has no effect with {master}={lookup(values, master)}; change that or leave {path} out"
-            )
+    for path, master, idle_values in IDLE_WITH:
+        if path in chosen and (value := lookup(values, master)) in idle_values:
+            told = value if isinstance(value, str) else json.dumps(value)
+            raise UsageError(f"{path} has no effect with {master}={told}; change that or leave {path} out")
 
 
 def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig) -> None:

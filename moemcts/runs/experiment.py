@@ -20,7 +20,7 @@ from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.boards import Boards
 from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.kept_openings import with_whole_paths
-from moemcts.runs.learning import check_data, data_part, with_players
+from moemcts.runs.learning import check_data, data_part, with_data_paths, with_players
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
@@ -68,7 +68,7 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        config = with_networks(with_gates(with_field(with_players(with_whole_paths(config)))))
+        config = with_networks(with_gates(with_field(with_players(with_data_paths(with_whole_paths(config))))))
         return with_inference(super().resolved(config))
 
     @property

@@ -170,6 +170,13 @@ def with_players(config: Config) -> Config:
     return config.model_copy(update={"data": data.model_copy(update=update)}) if update else config
 
 
+def with_data_paths(config: Config) -> Config:
+    """Returns the configuration with the places of given games as they are found from everywhere."""
+    named = {key: getattr(config.data, key) for key in ("folder", "games", "validation", "test")}
+    update = {key: str(Path(place).absolute()) for key, place in named.items() if place}
+    return config.model_copy(update={"data": config.data.model_copy(update=update)})
+
+
 def reader_of(config: LearningConfig, game: Game) -> Reader:
     """Returns what reads the file of games that a run learns from."""
     return plugins().reader(config.data.reader or plugins().reader_of(Path(config.data.games), game), game)

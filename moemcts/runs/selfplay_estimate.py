@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     each = times * decision_seconds(game, agent, random_games.games) / _full(config)
     # Decisions of a game that the newest experts make, and those of them that are learned from.
     decisions = moves * _own_share(run)
-    samples_per_game = decisions * config.games.full_share
+    samples_per_game = decisions * _searched_share(config)
     samples = config.games.samples or config.games.games * samples_per_game
     played = config.generations * samples / samples_per_game * decisions * _simulations_per_decision(config)
     counts = dict.fromkeys(range(1, config.generations + 1), round(samples))
@@ -115,9 +116,15 @@ def _own_share(run: SelfPlay) -> float:
 
 
 def _simulations_per_decision(config: SelfPlayConfig) -> float:
-    games, full = config.games, _full(config)
-    fast = games.fast_simulations or full // 4
-    return games.full_share * (full if games.searched else 1) + (1 - games.full_share) * fast
+    if not config.games.searched:
+        return 1
+    full, share = _full(config), _searched_share(config)
+    return share * full + (1 - share) * (config.games.fast_simulations or full // 4)
+
+
+def _searched_share(config: SelfPlayConfig) -> float:
+    """Returns the share of decisions that are learned from: without a search all are alike."""
+    return config.games.full_share if config.games.searched else 1.0
 
 
 def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
@@ -125,8 +132,10 @@ def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
     config, passes = run.config, run.scheme.cost(run.gate.num_phases)
     if config.learning.steps is not None:
         return config.generations * config.learning.steps * config.training.batch_size * passes
-    drawn = sum(min(config.replay.drawn or samples * size, samples * size) for size in windows)
-    return drawn * config.training.epochs * passes
+    newest, drawn = config.replay.newest, config.replay.drawn
+    # At most so many: where the newest are too few for their share, less is learned from.
+    most = min(drawn or math.inf, samples / newest if newest else math.inf)
+    return sum(min(most, samples * size) for size in windows) * config.training.epochs * passes
 
 
 def _judged(run: SelfPlay, workers: int) -> float:

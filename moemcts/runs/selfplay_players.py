@@ -224,7 +224,9 @@ def _chunks_player(folder: Path, config: SelfPlayConfig, generation: int, champi
 
 
 def check_opponents(games: GamesConfig, game: Game) -> None:
-    """Raises UsageError where nobody of that name can sit in the other seats."""
+    """Raises UsageError where nobody of that name can sit in the other seats, or there are none."""
+    if games.opponents != SELF and game.spec.num_players == 1:
+        raise UsageError(f"expected no games.opponents, {game.spec.name} has one player, got {games.opponents!r}")
     if games.opponents in (SELF, LEAGUE):
         return
     name, _ = parse_reference(games.opponents)

@@ -13,7 +13,15 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
+from moemcts.runs.learning import (
+    check_data,
+    data_part,
+    measurements,
+    train_experts,
+    training_settings,
+    with_data_paths,
+    with_players,
+)
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
@@ -61,7 +69,7 @@ class Training(Run[TrainingConfig]):
     @classmethod
     def resolved(cls, config: TrainingConfig) -> TrainingConfig:
         """Returns the configuration with what the game, its games and this machine decide written out."""
-        config = with_players(with_start(config, config.gate, [config.scheme]))
+        config = with_players(with_data_paths(with_start(config, config.gate, [config.scheme])))
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
         baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
         return super().resolved(config.model_copy(update={"gate": gate, "baseline": baseline}))

@@ -28,6 +28,9 @@ SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out
         ("--workers -3", "ray or ray://HEAD:PORT, got '-3'"),
         ("--set promotion.score=0.6", "promotion.score has no effect with promotion.rule=none"),
         ("--set games.league=3", "games.league has no effect with games.opponents=self"),
+        ("--set games.searched=false --set games.full_share=0.5", "games.full_share has no effect with games.searched"),
+        ("--set training.spike=null --set training.max_spikes=9", "max_spikes has no effect with training.spike=null"),
+        ("--set gauntlet.games=0 --set gauntlet.every=3", "gauntlet.every has no effect with gauntlet.games=0"),
         ("--start nowhere", "expected a folder of experts, got nowhere; there is no such folder"),
         ("--start chess", "was made for chess with planes"),
         ("--start other", "has experts of gate 'plies', not of 'plies?cuts=3,6'"),
@@ -52,6 +55,10 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
         (["match", "--game", "openspiel:", "--agent", "random"], "expected a name behind 'openspiel:'"),
         (["networks", "resnet", "--game", "tictactoe", "--measure", "mlp"], "resnet has no effect with --measure"),
         # Before anything is checked: of chess that takes a while.
+        (
+            ["selfplay", "--game", "gymnasium:CartPole-v1", "--set", "games.opponents=random", "--out", "x"],
+            "expected no games.opponents, gymnasium:CartPole-v1 has one player, got 'random'",
+        ),
         (["check", "chess", "--network", "nope"], "no network named 'nope'"),
         (["check", "chess", "--network", "mlp?width=0"], "width"),
         (["reproduce", "selfplay", "--data", "games.pgn"], "--data has no effect in selfplay"),

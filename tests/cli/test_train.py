@@ -101,6 +101,19 @@ def test_given_sets_are_measured_and_none_of_their_games_is_learned(baseline: Pa
     assert (tmp_path / "out" / "report" / "figures" / "loss-test.png").exists()
 
 
+def test_games_that_a_setting_names_are_found_from_everywhere(
+    baseline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(baseline)
+    arguments = ["--set", "data.folder=data", *TINY, "--out", tmp_path / "out"]
+    assert moemcts("train", "--game", "tictactoe", *arguments, "--dry-run").stdout.count(f'folder = "{baseline}/data"')
+    done = moemcts("train", "--game", "tictactoe", *arguments)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    again = moemcts("report", tmp_path / "out")
+    assert again.returncode == 0, again.stderr
+
+
 def test_pommerman_experts_by_mixedness(tmp_path: Path) -> None:
     numbers = train(
         "--game", "pommerman", "--gate", "mixedness", "--set", "data.samples=3000", "--out", tmp_path / "out"

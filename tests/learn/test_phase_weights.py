@@ -137,6 +137,19 @@ def test_a_folder_that_cannot_be_written_has_them_beside_it(tmp_path: Path, monk
     assert list((tmp_path / ".data.phases").iterdir())
 
 
+@pytest.mark.parametrize(("stands", "folder"), [("data", "."), ("data/sub", ".."), (".", "data")])
+def test_a_folder_may_be_named_from_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stands: str, folder: str
+) -> None:
+    make_data(tmp_path / "data")
+    (tmp_path / "data" / "sub").mkdir()
+    (tmp_path / "data" / "phases").write_text("in the way")
+    monkeypatch.chdir(tmp_path / stands)
+    first = num_weighed(Path(folder))
+    assert num_weighed(Path(folder)) < first
+    assert list((tmp_path / ".data.phases").iterdir())
+
+
 def test_a_shard_is_hashed_once_and_again_when_it_is_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

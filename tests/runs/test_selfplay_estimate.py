@@ -103,3 +103,20 @@ def test_an_estimate_says_what_a_training_is_told_for_that_will_be_done_otherwis
     one = Estimate(data=1.0, training=2.0, report=3.0, num_bytes=0, assumed=assumed(TrainerConfig(**training)))
     assert one.describe().endswith(f" on disk{told}")
     assert not assumed(TrainerConfig(device="cpu", threads=1))
+
+
+def test_what_is_learned_is_no_more_than_the_newest_games_are_a_share_of(tmp_path: Path) -> None:
+    def learned(**replay: Any) -> float:
+        run = selfplay(tmp_path / str(replay), replay=replay, training={"epochs": 1})
+        return selfplay_estimate._learned(run, samples=100, windows=[1, 2, 3])
+
+    passes = learned(generations=1, newest=0.0) / 600
+    assert learned(newest=0.5) == pytest.approx(passes * (100 + 200 + 200))
+    assert learned(newest=0.5, drawn=150) == pytest.approx(passes * (100 + 150 + 150))
+    assert learned(drawn=250) == pytest.approx(passes * (100 + 200 + 250))
+
+
+def test_without_a_search_all_decisions_are_alike(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", games={"searched": False, "full_share": 0.5, "fast_simulations": 2})
+    assert selfplay_estimate._simulations_per_decision(run.config) == 1
+    assert selfplay_estimate._searched_share(run.config) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,7 @@ class PhaseWeights:
 
     def __init__(self, folder: Path | None, dataset: str) -> None:
         """`folder` is that of the dataset, None where it is in memory only; `dataset` names exactly its samples."""
-        # A folder that may not be written, as that of a shared dataset, has its files beside it.
-        self._folders = [] if folder is None else [folder / FOLDER, folder.with_name(f".{folder.name}.{FOLDER}")]
+        self._folders = [] if folder is None else _places(folder)
         self._dataset = dataset
         self._known: dict[str, FloatArray] = {}
 
@@ -101,6 +101,13 @@ def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
         raise DamagedFile(f"{path} holds no weights of {num_phases} phases")
     weights: FloatArray = array if array.ndim == 2 else np.eye(num_phases, dtype=np.float32)[array]
     return weights
+
+
+def _places(folder: Path) -> list[Path]:
+    # The folder in which somebody stands has no name of its own.
+    named = Path(os.path.abspath(folder))
+    # A folder that may not be written, as that of a shared dataset, has its files beside it.
+    return [named / FOLDER, named.with_name(f".{named.name}.{FOLDER}")]
 
 
 def _name(fingerprint: str) -> str:
