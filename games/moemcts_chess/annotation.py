@@ -11,7 +11,7 @@ import numpy as np
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
-from moemcts_chess.pgn import comment, evaluate
+from moemcts_chess.pgn import comment, evaluate, is_of_an_agent, judgement_of
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -51,9 +51,9 @@ def annotate(
     """Writes into a game what an agent thinks of its main line, whose positions are `states`, and returns its moves.
 
     Comments have the phase and the expert of the position that a move was made in, and the evaluation of the one that
-    it led to, from White's side, as Lichess writes it, in place of those that an agent wrote there before. Where a
-    move is judged, what the agent would have played is a variation. `gate` names phases where the agent does not.
-    Raises UsageError for an agent that values no positions.
+    it led to, from White's side, as Lichess writes it. Where a move is judged, what the agent would have played is a
+    variation. All of it takes the place of what an agent wrote there before; what people wrote stays. `gate` names
+    phases where the agent does not. Raises UsageError for an agent that values no positions.
     """
     decisions = _decisions(game, states, agent, gate, seed)
     values = [_value_for_white(*one) for one in zip(states, decisions, strict=True)]
@@ -67,12 +67,13 @@ def annotate(
             cost=max(side * (values[i] - values[i + 1]), 0.0),
             agrees=own == node.move,
         )
+        _forget(node)
         if move.judgement:
             node.nags = node.nags - {*GLYPHS.values()} | {GLYPHS[move.judgement]}
             if not move.agrees and not node.parent.has_variation(own):
-                node.parent.add_variation(own)
+                comment(node.parent.add_variation(own), decision)
         node.set_eval(None)
-        comment(node, decision)
+        comment(node, decision, judgement=move.judgement)
         if states[i + 1].active_players:
             evaluate(node, values[i + 1], game.variant, is_white=True)
         board.push(node.move)
@@ -98,6 +99,14 @@ def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
         }
         for (player, phase), those in rows.items()
     ]
+
+
+def _forget(node: chess.pgn.ChildNode) -> None:
+    """Takes back what an agent thought of a move: its glyph, and the move that it would have played."""
+    node.nags = node.nags - {GLYPHS.get(judgement_of(node), 0)}
+    for other in list(node.parent.variations):
+        if other is not node and other.is_end() and is_of_an_agent(other):
+            node.parent.remove_variation(other)
 
 
 def _decisions(

@@ -6,7 +6,7 @@ from typing import Any
 
 from moemcts_chess.game import ChessGame
 
-CLAIMED = ("fifty moves", "threefold repetition", "longest game")
+CLAIMED = ("fifty moves", "threefold repetition")
 """Draws that our games end with at once, and that players may decline to claim."""
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.cli.options import check_effects
 from moemcts.errors import UsageError, unreadable
+from moemcts.references import extend_reference
 from moemcts_chess.uci.command import uci
 
 if TYPE_CHECKING:
@@ -94,10 +96,12 @@ def annotate_games(
     from moemcts.store import write_text
     from moemcts.weights import default_weights
     from moemcts_chess.annotation import table
+    from moemcts_chess.game import MOST_PLIES
     from moemcts_chess.openings import pgn_games, quiet_builder
     from moemcts_chess.pgn import text_of
 
-    made = _chess(game)
+    # However long a game was, it went on.
+    made = _chess(extend_reference(game, {"max_plies": MOST_PLIES}) if "max_plies" not in game else game)
     if out.exists():
         raise UsageError(f"expected a new file, got --out {out}, which exists")
     if not (judge := agent or default_weights(made)):
@@ -215,26 +219,35 @@ def import_games(
     out: Out,
     game: GameOption = "chess",
     min_elo: Annotated[int, typer.Option(min=0, max=65535, help="Both players have at least this rating.")] = 0,
-    min_plies: Annotated[int, typer.Option(min=0, help="Games are at least this long; the papers take 10.")] = 0,
-    max_plies: Annotated[int | None, typer.Option(min=1, help="Games are at most this long.")] = None,
+    min_plies: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Games are at least this long; the papers take 10.")
+    ] = 0,
+    max_plies: Annotated[int | None, typer.Option(min=1, max=2**32 - 1, help="Games are at most this long.")] = None,
     result: Annotated[list[str] | None, typer.Option(help="1-0, 1/2-1/2 or 0-1; may be repeated.")] = None,
     since: Annotated[str, typer.Option(help="First date, 2017-05-31 or 2017-05 or 2017.")] = "",
     until: Annotated[str, typer.Option(help="Last date.")] = "",
     validation: Annotated[str, typer.Option(help="Months (2012-09,2012-10) or a share of the games (0.05).")] = "",
     test: Annotated[str, typer.Option(help="Months or a share of the games.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Draws the games where shares are asked for.")] = 0,
-    threads: Annotated[int, typer.Option(min=0, help="Threads that read; 0 takes all cores.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**63 - 1, help="Draws the games where shares are asked for; 0 by default."),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=0, max=1024, help="Threads that read; 0 takes all cores.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Turn PGN files into a dataset: streamed, filtered, damaged games skipped and counted."""
     from moemcts.cli.consoles import print_json
+    from moemcts_chess.imports import RandomSplit
     from moemcts_chess.wanted import splits, wanted_games
 
     made = _chess(game)
     wanted = wanted_games(
         min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result or (), since=since, until=until
     )
-    report = _with_progress(files, made, out, game, wanted, splits(validation, test, seed), threads)
+    split = splits(validation, test, seed or 0)
+    if not isinstance(split, RandomSplit):
+        check_effects({"--seed": seed}, "without a share for --validation or --test")
+    report = _with_progress(files, made, out, game, wanted, split, threads)
     if as_json:
         print_json(vars(report))
     else:

@@ -33,11 +33,13 @@ _FOREIGN_MOVE = re.compile(
     re.MULTILINE,
 )
 _NAME = re.compile(r'\bid\s+"(?P<name>[^"]*)"')
+_QUOTED = re.compile(r'"[^"]*"')
 _COUNTER = {name: re.compile(rf"\b{name}\s+(\d+)") for name in ("hmvc", "fmvn")}
 
 
 def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
-    """Yields the positions of an EPD file, or of one with FENs; `id` is a name, other operations are ignored.
+    """Yields the positions of an EPD file, or of one with FENs; of operations `id` is a name, `hmvc` and
+    `fmvn` are counters, others are ignored.
 
     Raises MoemctsError where the file holds no text.
     """
@@ -138,7 +140,8 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
     name = _NAME.search(operations)
     counters, given = found["counters"], found["given"] or ""
     if counters is None:
-        half, full = (_COUNTER[key].search(operations) for key in ("hmvc", "fmvn"))
+        unquoted = _QUOTED.sub('""', operations)
+        half, full = (_COUNTER[key].search(unquoted) for key in ("hmvc", "fmvn"))
         counters = f" {half[1] if half else 0} {full[1] if full else 1}"
     try:
         state = game.parse_state(found["fen"] + (found["left"] or "") + counters + given)
@@ -149,9 +152,47 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
 
 @functools.cache
 def quiet_builder() -> Any:
-    """Returns what makes games for python-chess, whose errors are kept, not logged, and whose variants are ours."""
+    """Returns what makes games for python-chess, whose errors are kept, not logged, and whose variants are ours.
+
+    A side line ends before a move that cannot be played, which is no error of the game: python-chess would read what
+    follows the side line as a part of it.
+    """
+    pgn = python_chess().pgn
 
     class Builder(python_chess().pgn.GameBuilder):  # type: ignore[misc]
+        depth, is_cut, is_skipping = 0, False, False
+        """Of the side line that is read, 0 in the main line; whether it has ended; whether one in it is skipped."""
+
+        def begin_variation(self) -> Any:
+            if self.is_cut:
+                self.is_skipping = True
+                return pgn.SKIP
+            self.depth += 1
+            return super().begin_variation()
+
+        def end_variation(self) -> None:
+            if self.is_skipping:
+                self.is_skipping = False
+            elif self.depth:
+                self.depth, self.is_cut = self.depth - 1, False
+                super().end_variation()
+
+        def begin_parse_san(self, board: Any, san: str) -> Any:
+            if self.depth and not self.is_cut:
+                try:
+                    self.parse_san(board, san)
+                except ValueError:
+                    self.is_cut = True
+            return pgn.SKIP if self.is_cut else super().begin_parse_san(board, san)
+
+        def visit_comment(self, comment: str) -> None:
+            if not self.is_cut:
+                super().visit_comment(comment)
+
+        def visit_nag(self, nag: int) -> None:
+            if not self.is_cut:
+                super().visit_nag(nag)
+
         def visit_header(self, tagname: str, tagvalue: str) -> None:
             super().visit_header(tagname, tag_of(tagvalue) if tagname == "Variant" else tagvalue)
 

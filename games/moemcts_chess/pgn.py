@@ -28,7 +28,8 @@ TERMINATIONS = {
     "illegal move": "rules infraction",
 }
 """The tag's values in the PGN standard, by ours."""
-_KNOWN = re.compile(r"(?<!\S)(phase|expert|nodes|simulations)=\S+\s*")
+_KNOWN = re.compile(r"(?<!\S)(phase|expert|nodes|simulations|judged)=\S+\s*")
+_JUDGED = re.compile(r"(?<!\S)judged=(\w+)")
 
 
 def write_pgn(path: Path, replays: Sequence[Replay]) -> None:
@@ -42,16 +43,30 @@ def text_of(games: Iterable[chess.pgn.Game]) -> str:
     return "".join(f"{game.accept(exporter(columns=80))}\n\n" for game in games)
 
 
-def comment(node: chess.pgn.GameNode, decision: Decision) -> None:
-    """Adds to what is said of a move what an agent knew when it decided, in place of what another one knew."""
+def comment(node: chess.pgn.GameNode, decision: Decision, *, judgement: str = "") -> None:
+    """Adds to what is said of a move what an agent knew when it decided, and how it judges the move, in place of what
+    another one said.
+    """
     words = [
         _KNOWN.sub("", node.comment).strip(),
         f"phase={decision.phase.replace(' ', '_')}" if decision.phase else "",
         f"expert={decision.expert}" if decision.expert is not None else "",
         f"nodes={decision.nodes}" if decision.nodes else "",
         f"simulations={decision.simulations}" if decision.simulations else "",
+        f"judged={judgement}" if judgement else "",
     ]
     node.comment = " ".join(filter(None, words))
+
+
+def is_of_an_agent(node: chess.pgn.GameNode) -> bool:
+    """Returns whether an agent has said something of a move."""
+    return _KNOWN.search(node.comment) is not None
+
+
+def judgement_of(node: chess.pgn.GameNode) -> str:
+    """Returns how an agent has judged a move; empty where none has."""
+    found = _JUDGED.search(node.comment)
+    return found[1] if found else ""
 
 
 def evaluate(node: chess.pgn.GameNode, value: float, variant: str, *, is_white: bool, depth: int | None = None) -> None:

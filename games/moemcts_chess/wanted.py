@@ -75,7 +75,8 @@ def wanted_games(
     if wanted.since > wanted.until:
         raise UsageError(f"expected a first date that is not after the last, got {since} and {until}")
     if wanted.min_plies > wanted.max_plies:
-        raise UsageError(f"expected a least length that is not above the most, got {min_plies} and {max_plies} plies")
+        most = wanted.max_plies
+        raise UsageError(f"expected a least length that is not above the most, got {min_plies} and {most} plies")
     return wanted
 
 

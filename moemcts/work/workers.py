@@ -18,6 +18,10 @@ Task = Callable[[Item, Report], Result]
 """Does one item. It can be pickled where it may be done elsewhere, as can items, reports and results."""
 
 
+MOST_PROCESSES = 1024
+"""More are no faster anywhere, and stop a machine."""
+
+
 def ignore(number: int, message: Any) -> None:
     """Hears nothing."""
 
@@ -68,10 +72,13 @@ class Here:
 def workers(count: int | str, *, hint: str = "") -> Workers:
     """Returns so many workers: this process for one; `ray` or `ray://HEAD:PORT` are actors of Ray, here or there.
 
-    `hint` ends what is said where a worker dies. Raises UsageError for other words, and as `Rays`.
+    `hint` ends what is said where a worker dies. Raises UsageError for other words and for more than `MOST_PROCESSES`,
+    and as `Rays`.
     """
     if isinstance(count, str):
         if count != HERE and not count.startswith(f"{HERE}://"):
             raise UsageError(f"expected a number of workers, ray or ray://HEAD:PORT, got {count!r}")
         return Rays(count, hint=hint)
+    if count > MOST_PROCESSES:
+        raise UsageError(f"expected at most {MOST_PROCESSES} processes on this machine, got {count}")
     return Processes(count, hint=hint) if count > 1 else Here()

@@ -14,18 +14,16 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+import moemcts_gymnasium_environments as environments
 from moemcts.errors import UsageError, first_line
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.splitmix import mixed
-from moemcts_gymnasium_environments import copied, drawn, make_environment, probes, states_of, table_of
 
 DEFAULT_DISCOUNT = 0.97
 """Looks about 33 steps ahead: in units of so near a horizon a search can tell rewards apart."""
 DEFAULT_STEPS = 200
 """Steps of an episode where the environment names no limit."""
-NUM_PROBES = 3
-"""Episodes that are tried to see whether an environment draws random numbers in its steps."""
 MOST_KEPT = 256
 """Numbers of an observation that datasets keep; where there are more, an episode is played again to see them."""
 _LAST = struct.Struct("<d?")
@@ -81,14 +79,16 @@ class Episode(_Moment):
         """Returns the episode one step on; raises ValueError for an action that there is not."""
         (action,) = actions
         played = self if self.env is not None else self.game.replayed(self.seed, self.actions)
-        return played.after(int(action), copied(played.env))
+        return played.after(int(action), *environments.copied(played.env))
 
-    def after(self, action: Action, env: Any) -> Episode:
-        """Returns the episode one step on; `env`, which stands where this one does, makes the step."""
+    def after(self, action: Action, env: Any, generators: Sequence[Any]) -> Episode:
+        """Returns the episode one step on; `env`, which stands where this one does, makes the step and draws from none
+        of its generators.
+        """
         self.game.check_action(action)
-        before = drawn(env)
+        before = environments.states_of(generators)
         seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
-        if drawn(env) != before:
+        if environments.states_of(generators) != before:
             raise self.game.draws_numbers()
         paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
         actions, seen, course = (*self.actions, action), self.game.encode(seen), mixed([action], self.key())
@@ -160,8 +160,8 @@ class Place(_Moment):
 class _EnvironmentGame(Game[_M]):
     """An environment with discrete actions as a game of one player.
 
-    Rewards are paid on the way, in units of the largest sum of discounted rewards that an episode can have, so that
-    values stay in [-1, 1]. Observations are those of the environment: boxes as they are, other spaces flattened. The
+    Rewards are paid on the way, in units that no sum of discounted rewards of an episode exceeds, so that values stay
+    in [-1, 1]. Observations are those of the environment: boxes as they are, other spaces flattened. The
     wrappers that an environment is registered with belong to it.
     """
 
@@ -172,7 +172,7 @@ class _EnvironmentGame(Game[_M]):
         """
         self._options: dict[str, Any] = {"discount": discount, "reward": reward, "steps": steps}
         self._name = name
-        self.env = make_environment(name)
+        self.env = environments.make_environment(name)
         space, seen = self.env.action_space, self.env.observation_space
         if not isinstance(space, spaces.Discrete):
             raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
@@ -231,7 +231,7 @@ class _EnvironmentGame(Game[_M]):
 
     def _reset(self, seed: int) -> tuple[Any, Any]:
         """Returns a copy of the environment that has just been reset, and what is seen there."""
-        env = copied(self.env)
+        env, _ = environments.copied(self.env)
         seen, _ = env.reset(seed=int(seed) % 2**31)
         return env, seen
 
@@ -284,11 +284,12 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
     def replayed(self, seed: int, actions: Sequence[Action]) -> Episode:
         """Returns the episode after actions; raises ValueError for one that there is not."""
         state = self.initial_state(seed)
+        env, generators = environments.copied(state.env)
         for action in actions:
             if not state.active_players:
                 raise ValueError(f"the episode has ended after {state.ply} steps")
-            # Nobody else has what is on the way, so nothing is copied.
-            state = state.after(action, state.env)
+            # Nobody else has what is on the way, so it is copied once.
+            state = state.after(action, env, generators)
         return state
 
     def _row(self, state: Episode) -> bytes:
@@ -314,20 +315,20 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
         than was named.
         """
         rng = np.random.default_rng(0)
-        for seed in range(NUM_PROBES):
+        for seed in range(environments.NUM_PROBES):
             try:
-                env, twin, generators = probes(self.env, seed)
+                env, twin, generators = environments.probes(self.env, seed)
             except Exception as error:
                 raise self._refusal(f"it cannot be copied and reset: {first_line(error)}") from None
-            before = states_of(generators)
-            for _ in range(min(self.num_steps, 50)):
+            before = environments.states_of(generators), environments.shared_state()
+            for _ in range(min(self.num_steps, environments.NUM_STEPS)):
                 action = self.first_action + int(rng.integers(self.spec.num_actions))
                 try:
                     told, again = self._told(env.step(action)), self._told(twin.step(action))
                 except Exception as error:
                     raise self._refusal(f"its steps fail: {first_line(error)}") from None
                 self.in_units(told[0])
-                if states_of(generators) != before or again != told:
+                if (environments.states_of(generators), environments.shared_state()) != before or again != told:
                     raise self.draws_numbers()
                 if told[1]:
                     break
@@ -348,7 +349,10 @@ class TableGame(_EnvironmentGame[Place]):
     """An environment whose transitions are a table `P`: where an action has several outcomes, chance moves."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        self.table: Table = table_of(make_environment(name))
+        env = environments.make_environment(name)
+        self.table: Table = environments.table_of(env)
+        if fault := environments.fault_of(self.table, env):
+            raise UsageError(f"gymnasium:{name} cannot be searched here: its table of transitions (`P`) {fault}")
         super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
     def initial_state(self, seed: int = 0) -> Place:
@@ -386,17 +390,10 @@ class TableGame(_EnvironmentGame[Place]):
         return 1 + has_chance
 
     def _check_steps(self) -> None:
-        """Raises UsageError where the table lacks an action or a state, or pays more than was named."""
-        actions = range(self.first_action, self.first_action + self.spec.num_actions)
-        for place, row in self.table.items():
-            if missing := [action for action in actions if action not in row]:
-                raise self._refusal(f"its table of transitions (`P`) has no action {missing[0]} in state {place}")
-            found = {state for ways in row.values() for _, state, _, is_over in ways if not is_over}
-            if unknown := sorted(found.difference(self.table)):
-                raise self._refusal(
-                    f"its table of transitions (`P`) leads from {place} to {unknown[0]}, no state of it"
-                )
+        """Raises UsageError where the table pays more than was named, or steps do what is not in it."""
         self.in_units(self._largest_reward())
+        if fault := environments.fault_of_steps(self.table, self.env, self.num_steps):
+            raise self._refusal(f"its table of transitions (`P`) {fault}")
 
     def _largest_reward(self) -> float:
         return max(abs(float(paid)) for row in self.table.values() for ways in row.values() for _, _, paid, _ in ways)
@@ -405,7 +402,9 @@ class TableGame(_EnvironmentGame[Place]):
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> Game:
     """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
-    return (GymnasiumGame if table_of(make_environment(name)) is None else TableGame)(name, **options)
+    return (GymnasiumGame if environments.table_of(environments.make_environment(name)) is None else TableGame)(
+        name, **options
+    )
 
 
 @hookimpl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import math
 import pickle
 import random
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,13 @@ import gymnasium
 import numpy as np
 
 from moemcts.errors import UsageError, first_line
+
+NUM_PROBES = 3
+"""Episodes that are tried to see what the steps of an environment do."""
+NUM_STEPS = 50
+"""Steps of these at most."""
+TOLERANCE = 1e-4
+"""How far chances may be from a sum of 1, as in the search."""
 
 
 def make_environment(name: str) -> Any:
@@ -35,10 +43,13 @@ def make_environment(name: str) -> Any:
         raise UsageError(f"gymnasium:{name}: Gymnasium cannot make it: {first_line(error)}") from None
 
 
-def copied(env: Any) -> Any:
-    """Returns a copy of an environment that shares what never changes."""
+def copied(env: Any) -> tuple[Any, list[Any]]:
+    """Returns a copy of an environment that shares what never changes, and all that its steps can draw numbers from."""
     shared = (*spaces_of(env), env.unwrapped.spec, table_of(env.unwrapped))
-    return copy.deepcopy(env, {id(part): part for part in shared})
+    known = {id(part): part for part in shared}
+    twin = copy.deepcopy(env, known)
+    # Spaces are shared, with what they draw from.
+    return twin, [*_sources(known), *(space.np_random.bit_generator for space in spaces_of(env))]
 
 
 def table_of(env: Any) -> Any:
@@ -53,10 +64,48 @@ def table_of(env: Any) -> Any:
     return table if is_table and table else None
 
 
-def drawn(env: Any) -> Any:
-    """Returns how far the environment's own generator has been drawn from; None where it has none yet."""
-    generator = getattr(env.unwrapped, "_np_random", None)
-    return None if generator is None else str(generator.bit_generator.state)
+def fault_of(table: Mapping[int, Any], env: Any) -> str | None:
+    """Returns why an environment's table of transitions cannot be searched, None where it can."""
+    actions = _actions_of(env)
+    rows = [ways for row in table.values() for ways in row.values()]
+    goes_on = {state for ways in rows for _, state, _, is_over in ways if not is_over}
+    for place, row in table.items():
+        if missing := [action for action in actions if action not in row]:
+            return f"has no action {missing[0]} in state {place}"
+        for action in actions:
+            if not row[action] and place not in goes_on:
+                # Where all is over, nothing need come of anything.
+                continue
+            chances = [float(chance) for chance, *_ in row[action]]
+            if not all(chance >= 0 for chance in chances) or not math.isclose(sum(chances), 1, abs_tol=TOLERANCE):
+                return f"has chances {chances} of what comes of action {action} in state {place}, expected a sum of 1"
+            for _, state, paid, is_over in row[action]:
+                if not (state in table or (is_over and env.observation_space.contains(state))):
+                    return f"leads from {place} to {state}, no state of it"
+                if not math.isfinite(paid):
+                    return f"pays {paid} for action {action} in state {place}"
+    return None
+
+
+def fault_of_steps(table: Mapping[int, Any], env: Any, num_steps: int) -> str | None:
+    """Returns what steps of an environment do that is not in its table, None where that is nothing."""
+    rng = np.random.default_rng(0)
+    probe, _ = copied(env)
+    step = num_steps
+    for i in range(NUM_PROBES * NUM_STEPS):
+        if step == num_steps:
+            (place, _), step = probe.reset(seed=i), 0
+        action = int(rng.choice(_actions_of(env)))
+        seen, paid, is_over, *_ = probe.step(action)
+        known = {(int(state), float(reward), bool(over)) for _, state, reward, over in table[int(place)][action]}
+        if (came := (int(seen), float(paid), bool(is_over))) not in known:
+            return f"lacks what came of action {action} in state {place}: state, reward and end {came}"
+        place, step = seen, num_steps if is_over else step + 1
+    return None
+
+
+def _actions_of(env: Any) -> range:
+    return range(env.action_space.start, env.action_space.start + env.action_space.n)
 
 
 def spaces_of(env: Any) -> list[Any]:
@@ -72,13 +121,26 @@ def probes(env: Any, seed: int) -> tuple[Any, Any, list[Any]]:
     for space in spaces_of(twin):
         space.seed(seed)
     twin.reset(seed=seed)
-    copied: dict[int, Any] = {}
-    probe = copy.deepcopy(twin, copied)
+    known: dict[int, Any] = {}
+    probe = copy.deepcopy(twin, known)
+    return probe, twin, _sources(known)
+
+
+def _sources(known: Mapping[int, Any]) -> list[Any]:
+    """Returns what numbers are drawn from of all that was copied."""
     # Every generator of NumPy has one of bits in it.
-    return probe, twin, [part for part in copied.values() if isinstance(part, np.random.BitGenerator | random.Random)]
+    return [part for part in known.values() if isinstance(part, np.random.BitGenerator | random.Random)]
 
 
-def states_of(generators: Sequence[Any]) -> bytes:
-    """Returns where generators are, and those that all code shares."""
+def states_of(generators: Sequence[Any]) -> tuple[Any, ...]:
+    """Returns where generators are, and Python's that all code shares.
+
+    NumPy's that all code shares is not among them: to ask for its state takes as long as a step of a small environment.
+    """
     own = [one.getstate() if isinstance(one, random.Random) else one.state for one in generators]
-    return pickle.dumps((own, random.getstate(), np.random.get_state(legacy=False)))  # noqa: NPY002
+    return pickle.dumps(own), random.getstate()
+
+
+def shared_state() -> bytes:
+    """Returns where NumPy's generator is that all code shares."""
+    return pickle.dumps(np.random.get_state(legacy=False))  # noqa: NPY002

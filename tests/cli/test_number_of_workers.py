@@ -8,11 +8,12 @@ import pytest
 from runs_for_tests import experiment
 from selfplay_for_tests import selfplay
 
+from moemcts.errors import UsageError
 from moemcts.runs import experiment as experiments
 from moemcts.runs import match as matches
 from moemcts.runs import selfplay_playing as playing
 from moemcts.runs.match import Match, MatchPlan
-from moemcts.work import Here
+from moemcts.work import Here, workers
 
 
 def test_runs_are_done_by_as_many_as_there_are_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,3 +44,8 @@ def test_a_match_is_played_by_as_many_as_there_are_cores_and_games(monkeypatch: 
         )
         Match(plan).play()
     assert asked == [7, 4, 3, 1]
+
+
+def test_more_processes_than_any_machine_can_use_are_refused() -> None:
+    with pytest.raises(UsageError, match="expected at most 1024 processes on this machine, got 100000"):
+        workers(100_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import random
 import threading
@@ -156,13 +157,19 @@ class Odd(Counted):
 
     def step(self, action: int) -> Any:
         self._steps += 1
-        if self._oddity == "draws late" and self._steps > 60:
-            self.np_random.random()
+        if self._steps > 60 and self._oddity in LATE:
+            LATE[self._oddity](self)
         seen, paid, *rest = super().step(action)
         return (seen, paid, False, {}) if self._oddity == "old" else (seen, paid, *rest)
 
 
-for oddity in ("lock", "sequence", "number", "old", "draws late"):
+LATE: dict[str, Callable[[Any], object]] = {
+    "draws late": lambda env: env.np_random.random(),
+    "rolls late": lambda env: env.dice.random(),
+    "samples late": lambda env: env.action_space.sample(),
+    "shares late": lambda env: random.random(),
+}
+for oddity in ("lock", "sequence", "number", "old", *LATE):
     gymnasium.register(f"{oddity.title().replace(' ', '')}-v0", entry_point=Odd, kwargs={"oddity": oddity})
 
 
@@ -191,6 +198,9 @@ class FromOne(gymnasium.Env[Any, int]):
     def reset(self, **options: Any) -> tuple[int, dict[str, Any]]:
         super().reset(**options)
         return 0, {}
+
+    def step(self, action: int) -> Any:
+        return 1, float(action == 2), True, False, {}
 
 
 gymnasium.register("FromOne-v0", entry_point=FromOne, max_episode_steps=5)
@@ -225,6 +235,35 @@ class Leading(FromOne):
 
 gymnasium.register("Hidden-v0", entry_point=Hidden)
 gymnasium.register("Leading-v0", entry_point=Leading)
+
+
+FAULTS: dict[str, tuple[list[tuple[float, int, float, bool]], str]] = {
+    "Short": (
+        [(0.5, 1, 0.0, True), (0.2, 1, 0.0, True)],
+        r"has chances \[0.5, 0.2\] of what comes of action 1 in state 0",
+    ),
+    "Below": ([(1.5, 1, 0.0, True), (-0.5, 1, 0.0, True)], r"has chances \[1.5, -0.5\]"),
+    "Beyond": ([(1.0, 7, 0.0, True)], "leads from 0 to 7, no state of it"),
+    "Nan": ([(1.0, 1, math.nan, True)], "pays nan for action 1 in state 0"),
+    "Dead": ([(1.0, 1, 0.0, False)], r"has chances \[\] of what comes of action 1 in state 1"),
+    "Other": ([(1.0, 1, 1.0, True)], r"lacks what came of action 1 in state 0: state, reward and end \(1, 0.0, True\)"),
+}
+
+
+class Faulty(FromOne):
+    def __init__(self, ways: list[tuple[float, int, float, bool]]) -> None:
+        super().__init__()
+        self.P[0][1] = ways
+
+
+for fault, (ways, _) in FAULTS.items():
+    gymnasium.register(f"{fault}-v0", entry_point=Faulty, kwargs={"ways": ways}, max_episode_steps=5)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_table_that_cannot_be_searched_says_why(fault: str) -> None:
+    with pytest.raises(UsageError, match=rf"its table of transitions \(`P`\) {FAULTS[fault][1]}"):
+        moemcts_gymnasium.make(f"{fault}-v0")
 
 
 def test_what_is_called_as_a_table_is_need_not_be_one() -> None:
@@ -269,10 +308,11 @@ def test_numbers_that_are_none_are_told() -> None:
             moemcts_gymnasium.make("CartPole-v1", **wrong)
 
 
-def test_numbers_that_are_drawn_late_are_told_when_they_are() -> None:
-    game = moemcts_gymnasium.make("DrawsLate-v0")
+@pytest.mark.parametrize("name", [oddity.title().replace(" ", "") for oddity in LATE])
+def test_numbers_that_are_drawn_late_are_told_when_they_are(name: str) -> None:
+    game = moemcts_gymnasium.make(f"{name}-v0")
     state = game.parse_state("0:" + " 1" * 60)
-    with pytest.raises(UsageError, match="gymnasium:DrawsLate-v0 cannot be searched here: its steps draw random"):
+    with pytest.raises(UsageError, match=f"gymnasium:{name}-v0 cannot be searched here: its steps draw random"):
         state.play([1])
 
 
@@ -280,7 +320,7 @@ def test_what_was_seen_stays_though_the_environment_writes_over_it() -> None:
     game = moemcts_gymnasium.make("Counted-v0", steps=5)
     state = game.initial_state(0)
     after = state.play([0])
-    on_the_way = state.after(1, state.env)
+    on_the_way = state.after(1, state.env, [])
     assert [one.observation(0).tolist() for one in (state, after, on_the_way)] == [[0, 0], [1, 0], [1, 0]]
 
 

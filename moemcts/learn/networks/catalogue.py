@@ -1,6 +1,6 @@
 """Networks by name, made without importing torch before one is needed.
 
-Every one takes the options of `HeadOptions` besides its own; the defaults of those differ from network to network.
+Most take the options of `HeadOptions` besides their own; the defaults of those differ from network to network.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ def rise(
         raise ValueError(f"expected kernels with a middle, of odd sizes, got {list(kernels)}")
     # The last block is the narrowest where growth is below 0.
     require_sizes(expanded=expanded + max(blocks - 1, 0) * growth)
+    if downsampling and blocks < 2:
+        raise ValueError(
+            f"expected two blocks or more with downsampling, which begins behind half of them, got {blocks}"
+        )
     if attention_blocks and attention == "none":
         raise ValueError("expected attention with attention_blocks, got none")
     if any(block not in range(blocks) for block in attention_blocks):
@@ -277,8 +281,16 @@ def vit(
 
     require_sizes(patch=patch, channels=channels, attention_heads=attention_heads, hidden=hidden)
     _require_blocks(blocks)
+    _, rows, columns = shape = _shape(observation_shape)
+    if patch >= max(rows, columns):
+        if idle := [name for name in ("policy_channels", "value_channels", "pooled", "norm_momentum") if name in heads]:
+            raise ValueError(f"expected no {idle[0]}: heads see a single token where a patch of {patch} is the board")
+        if heads.get("policy_planes", 0) not in (0, num_actions / (rows * columns)):
+            raise ValueError(
+                f"expected planes of {rows} x {columns} for {num_actions} actions, got {heads['policy_planes']}"
+            )
     return VisionTransformer(
-        _shape(observation_shape),
+        shape,
         head_spec(num_actions, heads),
         patch=patch,
         channels=channels,

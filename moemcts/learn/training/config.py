@@ -10,6 +10,9 @@ from pydantic import ConfigDict, Field
 from moemcts.errors import UsageError
 from moemcts.sections import LATER, Section
 
+MOST_THREADS = 1024
+"""Of one process: more of them are no faster anywhere, and stop a machine."""
+
 
 class TrainerConfig(Section):
     """How a network is trained.
@@ -84,11 +87,11 @@ class TrainerConfig(Section):
     compile: bool | Literal["auto"] = False
     """Whether torch compiles the network first: slower to start, faster after, other in the last bits; auto tries it
     where a training takes ten minutes or more, and takes it where the whole is quicker."""
-    encoders: int = Field(default=2, ge=1)
+    encoders: int = Field(default=2, ge=1, le=MOST_THREADS)
     """Threads that encode batches."""
     prefetch: int = Field(default=4, ge=1)
     """Batches that are encoded ahead."""
-    threads: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1, le=MOST_THREADS)
     """CPU threads of the network, one if not given. More sum in another order: what is learned differs in its last
     bits."""
     device: str = "auto"

@@ -59,7 +59,7 @@ def test_moves_cost_what_can_be_expected_less_after_them() -> None:
     assert [move.judgement for move in moves] == ["inaccuracy", "", "inaccuracy", ""]
     nodes = list(game.mainline())
     assert [sorted(node.nags) for node in nodes] == [[6], [], [6], []]
-    assert nodes[0].comment == "weak phase=early expert=0 [%eval -0.15]"
+    assert nodes[0].comment == "weak phase=early expert=0 judged=inaccuracy [%eval -0.15]"
     scores = [score and score.white().score() for score in (node.eval() for node in nodes)]
     assert scores == [*(centipawns(value, "chess") for value in (-0.05, -0.1, -0.25)), None]
     assert game.variations[1].move.uci() == "e2e4"
@@ -109,13 +109,30 @@ def test_random_games_are_annotated_to_their_end(variant: str) -> None:
 def test_who_judges_again_replaces_what_was_said() -> None:
     made = ChessGame("chess")
     game = read("1. f3 $1 $4 {weak [%clk 0:01:00] nodes=7} e5 2. g4 $14 Qh4# {[%eval 3.0] won} 0-1")
-    for cost, glyph, score in ((0.15, 6, "-0.48"), (0.15, 6, "-0.48"), (0.35, 4, "-1.28")):
+    for cost, glyph, judged, score in (
+        (0.15, 6, " judged=inaccuracy", "-0.48"),
+        (0.15, 6, " judged=inaccuracy", "-0.48"),
+        (0.35, 4, " judged=blunder", "-1.28"),
+        (0.0, 0, "", "0.00"),
+    ):
         annotate(made, game, positions(made, game), Scripted(0.0, cost, -cost, cost), LichessGate())
         nodes = list(game.mainline())
-        assert [sorted(node.nags) for node in nodes] == [[1, glyph], [], [14], []]
-        assert nodes[0].comment == f"weak [%clk 0:01:00] phase=early expert=0 [%eval {score}]"
+        assert [sorted(node.nags) for node in nodes] == [[1, glyph] if glyph else [1], [], [14], []]
+        assert nodes[0].comment == f"weak [%clk 0:01:00] phase=early expert=0{judged} [%eval {score}]"
         assert nodes[3].comment == "won phase=late expert=1"
-        assert len(game.variations) == 2
+        assert len(game.variations) == 1 + bool(glyph)
+
+
+def test_what_people_wrote_stays_when_it_is_judged_again() -> None:
+    made = ChessGame("chess")
+    game = read("1. f3 $6 {nodes=7} (1. d4) (1. c4 {an idea}) e5 2. g4 Qh4# 0-1")
+    for cost in (0.0, 0.15, 0.0):
+        annotate(made, game, positions(made, game), Scripted(0.0, cost, -cost, cost), LichessGate())
+        (_, *others) = game.variations
+        assert [other.san() for other in others] == ["d4", "c4", *(["e4"] if cost else [])]
+        assert others[1].comment == "an idea"
+    # A glyph that no agent has set was replaced by one's, and that is taken back.
+    assert game.variations[0].nags == set()
 
 
 @pytest.mark.parametrize("variant", ["chess", "crazyhouse"])
@@ -151,6 +168,18 @@ def test_the_command_writes_games_and_says_what_each_phase_cost(tmp_path: Path) 
     assert "expected a new file" in again.stderr
     text = moemcts("annotate", path, "--out", tmp_path / "other.pgn", "--agent", "alpha-beta?depth=1").stdout
     assert "other.pgn: 1 of 2 games, by alpha-beta" in text
+
+
+def test_games_are_left_out_neither_for_their_length_nor_for_a_side_line(tmp_path: Path) -> None:
+    late = '[FEN "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 511"]\n[SetUp "1"]\n\n511. Rd2 Kf8 512. Rd1 Ke8 513. Rd3 Ke7 *\n'
+    aside = "\n1. e4 e5 (1... c5 2. Nf3 Nc3 3. d4) 2. Nf3 (2. f4 (2. Ke3) exf4) 2... Nc6 *\n"
+    (tmp_path / "games.pgn").write_text(f"{late}{aside}")
+    done = moemcts(
+        "annotate", tmp_path / "games.pgn", "--out", tmp_path / "out.pgn", "--agent", "alpha-beta?depth=1", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert (json.loads(done.stdout)["games"], json.loads(done.stdout)["left out"]) == (2, 0)
+    assert "( 1... c5 2. Nf3 )" in (tmp_path / "out.pgn").read_text()
 
 
 def test_of_very_many_games_that_are_left_out_ten_are_named(tmp_path: Path) -> None:

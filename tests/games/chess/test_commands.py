@@ -138,9 +138,15 @@ def test_data_import_and_figures_speak_json(tmp_path: Path) -> None:
         (("--test", "2012-09,201-10"), "expected a date like 2017-05-31, 2017-05 or 2017, got '201-10'"),
         (("--validation", "2012-09,2012-10", "--test", "2012-10"), "got 2012-10 for both"),
         (("--since", "2012-14-01"), "expected a month from 01 to 12 and a day from 01 to 31"),
+        (("--seed", "3"), "--seed has no effect without a share for --validation or --test"),
+        (("--validation", "2012-09", "--seed", "0"), "--seed has no effect without a share"),
+        (("--test", "0.3", "--seed", 2**64 - 1), "Invalid value for '--seed': Input should be less than"),
+        (("--threads", 100_000), "Invalid value for '--threads': Input should be less than or equal to 1024"),
+        (("--max-plies", 5_000_000_000), "Invalid value for '--max-plies': Input should be less than"),
+        (("--min-plies", 4_294_967_295, "--max-plies", 5), "got 4294967295 and 5 plies"),
     ],
 )
-def test_months_that_make_no_split_are_refused(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
+def test_splits_and_numbers_that_there_are_not_fail(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
     path.write_text(pgn())
     done = moemcts("data", "import", path, "--out", tmp_path / "out", *options)

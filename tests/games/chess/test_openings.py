@@ -256,3 +256,8 @@ def test_faults_are_told_once_and_not_logged(tmp_path: Path, caplog: pytest.LogC
     path.write_text(PGN)
     assert len(read_openings(CHESS, path).faults) == 2
     assert not caplog.records
+
+
+def test_counters_in_the_text_of_an_operation_are_none(tmp_path: Path) -> None:
+    (tmp_path / "book.epd").write_text('4k3/8/8/8/8/8/4P3/4K3 w - - c0 "hmvc 140 in the old book"; fmvn 30;\n')
+    assert fens(tmp_path / "book.epd") == ["4k3/8/8/8/8/8/4P3/4K3 w - - 0 30"]
