@@ -1,8 +1,9 @@
 """Experts from random weights against one network, at equal self-play: Figure 5 of the M2CTS paper, in any game.
 
-    python benchmarks/selfplay_schemes.py OUT --game connect-four --gate "plies?cuts=12,24" [--config four.toml]
-        [--seed 0] [--seeds 3] [--arms single separated staged] [--games 100] [--simulations 50] [--record]
-    python benchmarks/selfplay_schemes.py OUT --game connect-four [--config four.toml] --arms single gumbel
+    python benchmarks/selfplay_schemes.py OUT --game connect-four --gate "plies?cuts=12,24"
+        [--config benchmarks/connect-four.toml] [--seed 0] [--seeds 3] [--arms single separated staged]
+        [--games 100] [--simulations 50] [--record]
+    python benchmarks/selfplay_schemes.py OUT --game connect-four [--config FILE] --arms single gumbel
         --variant "gumbel search.root=gumbel search.simulations=34 games.full_share=1"
 
 An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay`; `staged` is the paper's, in which one
@@ -12,7 +13,7 @@ is a self-play of its own in OUT; then the last experts of each arm play those o
 from openings of its own, or with `--against simple` both play the same games against these others, in games of more
 than two. The same command goes on where it stopped, and other settings than those that OUT was begun with are refused.
 A row per arm: the Elo of its mean score over seeds, or the points of games won that it has more, with the interval over
-seeds and openings, of one seed that for its networks alone, and each seed's.
+seeds and openings, of one seed that for its networks alone, and each seed's; and what all arms were begun with.
 """
 
 from __future__ import annotations
@@ -164,6 +165,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "samples": {one: samples(options, one) for one in (arm, BASELINE)},
         "network": config["network"],
         **({"gate": begun["gate"]} if "scheme" in begun else {"settings": own}),
+        "shared": [f"{path}={_text(value)}" for path, value in single.items() if path not in {"game", "seed"}],
         "seed": options.seed,
         "seeds": options.seeds,
     }

@@ -113,7 +113,7 @@ def test_self_play_by_schemes_is_recorded_as_it_was_run(
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     words = [str(tmp_path / "out"), "--game", "tictactoe", "--seeds", "2", "--games", "4", "--simulations", "4"]
     words += ["--arms", "single", "separated", "wide", "--gate", "plies?cuts=3,6", "--against", "random", "--record"]
-    words += ["--variant", "wide search.simulations=34 games.full_share=1"]
+    words += ["--variant", "wide search.simulations=34 games.full_share=1", "--set", "search.temperature=0.5"]
     monkeypatch.setattr(sys, "argv", ["selfplay_schemes.py", *words])
     selfplay_schemes.main()
     separated, wide = map(json.loads, (tmp_path / "selfplay_schemes.jsonl").read_text().splitlines())
@@ -122,6 +122,7 @@ def test_self_play_by_schemes_is_recorded_as_it_was_run(
         ["search.simulations=34", "games.full_share=1"],
         {"wide": 100, "single": 100},
     )
+    assert separated["shared"] == wide["shared"] == ["search.temperature=0.5"]
     assert separated["unit"] == "points of games won"
     assert [sum(counts) for counts in separated["counts"]] == [4, 4]
     files = [tmp_path / "out" / f"match-separated-{seed}-4-4-random.jsonl" for seed in (0, 1)]
