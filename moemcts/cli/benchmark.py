@@ -90,13 +90,23 @@ def _work(do: DoUnit, units: Sequence[Unit], count: int, progress: Any) -> list[
     from moemcts.work import num_cores, workers
 
     crew = workers(min(count or num_cores(), len(units)), hint="the same command goes on")
-    with progress.task("games and seeds", "runs") as advance:
-        done: set[int] = set()
+    done: set[int] = set()
+    at: dict[int, str] = {}
+
+    def stand() -> str:
+        return "; ".join(f"{units[number].name}: {words}" for number, words in at.items())
+
+    with progress.task("games and seeds", "runs", stand) as advance:
+
+        def hear(number: int, words: str) -> None:
+            at[number] = words
+            advance(len(done), len(units))
 
         def note(number: int, result: object) -> None:
             done.add(number)
+            at.pop(number, None)
             advance(len(done), len(units))
             progress.say(f"{units[number].name}: done, {len(done)} of {len(units)}")
 
-        found = crew.map(do, list(units), on_done=note)
+        found = crew.map(do, list(units), on_report=hear, on_done=note)
     return [row for rows in found for row in rows]

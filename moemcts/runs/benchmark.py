@@ -23,7 +23,7 @@ from moemcts.runs.times import TIMES, Timed, starts
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, write_json
 from moemcts.work import Report
-from moemcts.work.progress import Advance, Silence
+from moemcts.work.progress import Advance, Progress, Told
 
 _QUEUED = 64
 """Positions that the routing `queue` waits for."""
@@ -69,10 +69,11 @@ class DoUnit:
             self._grown(self._load(folder / _RUN), unit)
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
+        """Reports in words which task it is at."""
         with told_of(unit):
-            return self._done(unit)
+            return self._done(unit, Told(report))
 
-    def _done(self, unit: Unit) -> list[dict[str, Any]]:
+    def _done(self, unit: Unit, progress: Progress) -> list[dict[str, Any]]:
         kept = self._folder / unit.name / "rows.json"
         rows = _read_kept(kept) if kept.exists() else []
         is_played = {(row["simulations"], row["routing"]) for row in rows} == {*unit.played}
@@ -84,7 +85,7 @@ class DoUnit:
                 # Those of before times were kept know how long they took.
                 earlier = 3600 * max(row["hours"] for row in rows)
                 write_json(self._folder / unit.name / TIMES, {"starts": [{"earlier": earlier}]})
-            rows = self._rows(unit)
+            rows = self._rows(unit, progress)
             write_json(kept, rows)
             # Last: until then the rows are those of what was begun, which had fewer arms or games.
             write_json(self._folder / unit.name / _BEGUN, now)
@@ -113,9 +114,9 @@ class DoUnit:
             return experiment
         return grown(experiment, gates=gates, schemes=schemes, changes=games)
 
-    def _rows(self, unit: Unit) -> list[dict[str, Any]]:
+    def _rows(self, unit: Unit, progress: Progress) -> list[dict[str, Any]]:
         folder, config = self._folder / unit.name / _RUN, unit.config()
-        times = Timed(Silence(), folder.parent)
+        times = Timed(progress, folder.parent)
         fresh = not (folder / CONFIG).exists()
         begun = Experiment.create(folder, config) if fresh else self._load(folder)
         if (experiment := self._grown(begun, unit)) is not begun:

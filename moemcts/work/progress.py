@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 Advance = Callable[[int, int], None]
 """Called with what is done and the total."""
+SECONDS_BETWEEN_WORDS = 1.0
+"""Of work that is told of elsewhere."""
 
 
 def unheard(done: int, total: int) -> None:
@@ -33,6 +37,30 @@ class Silence:
 
     def say(self, text: str) -> None:
         pass
+
+
+class Told:
+    """Has tasks told of in words by whoever is elsewhere, where there is room for a word of each, not for a bar."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    @contextmanager
+    def task(self, name: str, unit: str) -> Iterator[Advance]:
+        """Opens a task; what is done of it is told of once a second at most."""
+        told = -math.inf
+
+        def advance(done: int, total: int) -> None:
+            nonlocal told
+            if (now := time.monotonic()) - told >= SECONDS_BETWEEN_WORDS:
+                told = now
+                self._tell(f"{name}, {done:,}/{total:,} {unit}")
+
+        self._tell(name)
+        yield advance
+
+    def say(self, text: str) -> None:
+        """Tells nothing: lines are for who looks on."""
 
 
 class Tally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -100,6 +101,20 @@ def test_every_budget_and_routing_has_a_row_with_its_origin(suite: Path) -> None
     assert 0 < rows[0]["routings"]["majority"]["purity"] < 1
     assert "## Which routing" in report
     assert "## At which cost" in report
+
+
+def test_a_suite_says_what_each_run_is_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("moemcts.cli.progress.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("moemcts.work.progress.SECONDS_BETWEEN_WORDS", 0.0)
+    (tmp_path / "suite.toml").write_text(SUITE.replace("[2, 4]", "[2]"))
+    words = (tmp_path / "suite.toml", "--preset", "tiny", "--workers", 1, "--out", tmp_path / "out")
+    assert command("benchmark", *words, monkeypatch=monkeypatch) == 0
+    said = capsys.readouterr().err
+    assert "games and seeds: 0/1 runs; tictactoe-0: training" in said
+    assert re.search(r"; tictactoe-0: further games, \d/4 games\n", said)
+    assert "tictactoe-0: done, 1 of 1\n" in said
 
 
 def test_settings_written_as_tables_add_to_those_of_the_preset(tmp_path: Path) -> None:
