@@ -292,7 +292,8 @@ class Game(ABC, Generic[S]):
       the same in every process;
     - who perceives a position moves in it, with the same legal actions, and observes the same;
     - symmetries permute actions, and where the start looks the same to a symmetry, it maps games to games: legal
-      actions to legal ones, observations to those of the positions reached.
+      actions to legal ones, observations to those of the positions reached, in which the same players move, are paid
+      and win.
     """
 
     spec: GameSpec

@@ -5,7 +5,9 @@ Each raises `BrokenLaw`, an AssertionError, that says which law does not hold an
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,6 +51,8 @@ __all__ = [
 
 NUM_COPIES = 50
 """Positions, about, that are looked at in another process."""
+MOST_STEPS = 60
+"""Of a game that an agent is tested in: of a long one each takes it as long as any."""
 NUM_SEARCHED = 8
 """Views of the first game, beside its start, that are searched."""
 
@@ -89,6 +93,7 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     views = game.views(list(random_pairs(game, num_games, seed)))
     weights = returned("weights", gate.weights(views), np.ndarray)
     shape = (len(views), gate.num_phases)
+    laws.expect("weights are floating numbers", weights.dtype.kind == "f", f"got {weights.dtype}")
     laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
     laws.expect(
         "weights are in [0, 1] and sum to one",
@@ -187,8 +192,12 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
 
 
 def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
-    """Asserts that an agent plays legal actions from every seat, and that it answers many views at once."""
+    """Asserts that an agent plays legal actions from every seat, and that it answers many views at once.
+
+    Games are played as far as their first `MOST_STEPS` steps.
+    """
     laws = Laws()
+    before = _shared_generators()
     for index in range(num_games):
         num_players = game.spec.num_players
         table = Table(
@@ -197,7 +206,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
             seats=seats_of(num_players, seed, index),
             chance=np.random.default_rng([seed, index, num_players]),
         )
-        for (step,) in play(game, [table]):
+        for (step,) in itertools.islice(play(game, [table]), MOST_STEPS):
             for player in step.players:
                 failure = step.failures.get(player)
                 found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
@@ -211,7 +220,17 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
         num_answers == len(pairs),
         f"{num_answers} decisions for {len(pairs)} views; games are played many at once",
     )
+    laws.expect(
+        "agents draw from their seats' generators alone",
+        _shared_generators() == before,
+        "one of NumPy's or Python's own was drawn from; with seat.rng a game is the same whatever is played beside it",
+    )
     return laws.checked
+
+
+def _shared_generators() -> str:
+    """Returns the state of the generators that all code of a process shares."""
+    return repr((random.getstate(), np.random.get_state()))  # noqa: NPY002
 
 
 def _check_search(game: Game, states: Sequence[State], laws: Laws) -> None:

@@ -226,7 +226,8 @@ class Heaps(Game[Heap]):
         return self.state_type()
 
     def parse_state(self, text: str) -> Heap:
-        return self.state_type(*map(int, text.split(",")))
+        stones, ply = map(int, text.split(","))
+        return self.state_type(stones, ply)
 
     def format_state(self, state: Heap) -> str:
         return f"{state.stones},{state.ply}"

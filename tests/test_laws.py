@@ -530,6 +530,12 @@ def test_a_symmetry_to_which_the_start_looks_different_is_told() -> None:
     assert (law.num_cases, law.not_checked) == (0, "the start looks different to symmetry mirror")
 
 
+def test_a_start_that_hides_something_is_mapped_by_no_symmetry() -> None:
+    laws = check_game(plugins().game("pommerman-1v1"), num_games=2)
+    reasons = {law.not_checked for law in laws if law.name == "symmetries map games to games"}
+    assert "the start hides something, which no symmetry maps" in reasons
+
+
 def test_boards_that_show_what_is_no_action_are_found() -> None:
     class Shown:
         seats, colours, page = ("first", "second"), ("red", "blue"), None

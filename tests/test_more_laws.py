@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from games_for_tests import Heap, Heaps
 
-from moemcts.game import GameSpec, Packed
-from moemcts.testing import BrokenLaw, check_game
+from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.game import Game, GameSpec, Packed, State, Symmetry, Views
+from moemcts.gates import PhaseGate
+from moemcts.testing import BrokenLaw, check_agent, check_game, check_gate
 
 NAMES = {"0": 0, "1": 1, "2": 2}
 
@@ -154,3 +157,96 @@ def test_games_of_very_many_actions_are_checked_soon() -> None:
     assert laws["actions survive parse(format(x))"] == 18
     with pytest.raises(BrokenLaw, match="no two actions are written alike: 0 and 100 are both '0'"):
         check_game(wide(5_000, lambda action: str(action % 100)), num_games=1)
+
+
+@dataclass(frozen=True)
+class Marks(State):
+    """Six cells that two players mark in turn; whoever has the first one wins."""
+
+    owners: tuple[int, ...] = (0,) * 6
+
+    @property
+    def ply(self) -> int:
+        return sum(owner != 0 for owner in self.owners)
+
+    @property
+    def active_players(self) -> tuple[int, ...]:
+        return (self.ply % 2,) if self.ply < 6 else ()
+
+    def legal_actions(self, player: int) -> Sequence[int]:
+        return [cell for cell, owner in enumerate(self.owners) if not owner]
+
+    def play(self, actions: Sequence[int]) -> Marks:
+        owners = list(self.owners)
+        owners[actions[0]] = 1 + self.ply % 2
+        return Marks(tuple(owners))
+
+    def returns(self) -> Any:
+        first = 0 if self.active_players else 3 - 2 * self.owners[0]
+        return np.array([first, -first], np.float32)
+
+    def observation(self, player: int) -> Any:
+        return np.array(self.owners, np.float32).reshape(1, 1, 6)
+
+    def key(self) -> int:
+        return int("".join(map(str, self.owners)), 3)
+
+
+class Marking(Game[Marks]):
+    spec = GameSpec(name="marks", num_players=2, num_actions=6, observation_shape=(1, 1, 6), max_plies=6)
+
+    def initial_state(self, seed: int = 0) -> Marks:
+        return Marks()
+
+    def parse_state(self, text: str) -> Marks:
+        if len(text) != 6 or set(text) - set("012"):
+            raise ValueError(f"expected six of 012, got {text!r}")
+        return Marks(tuple(map(int, text)))
+
+    def format_state(self, state: Marks) -> str:
+        return "".join(map(str, state.owners))
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        return [Symmetry("mirror", lambda planes: planes[..., ::-1], np.arange(6)[::-1])]
+
+
+def test_a_symmetry_that_changes_who_wins_is_found() -> None:
+    with pytest.raises(
+        BrokenLaw, match=r"symmetries keep who moves, what is paid and who wins: mirror at [12]{6}: nobody"
+    ):
+        check_game(Marking())
+    check_game(type("Plain", (Marking,), {"symmetries": lambda self: []})())
+
+
+def test_what_is_nearly_a_position_is_refused_as_a_mistake() -> None:
+    class Loose(Heaps):
+        def parse_state(self, text: str) -> Heap:
+            words = text.split(",")
+            return Heap(int(words[0]), int(words[1]))
+
+    with pytest.raises(BrokenLaw, match="what cannot be read is a ValueError: parse_state of '9' raised IndexError"):
+        check_game(Loose())
+
+
+def test_weights_of_a_gate_that_are_no_floating_numbers_are_found() -> None:
+    class Early(PhaseGate):
+        name, phase_names = "early", ("early", "late")
+
+        def weights(self, views: Views) -> Any:
+            return np.stack([views.plies() < 5, views.plies() >= 5], axis=1)
+
+    with pytest.raises(BrokenLaw, match="weights are floating numbers: got bool"):
+        check_gate(Early(), Heaps())
+
+
+@pytest.mark.parametrize("draw", [np.random.random, random.random])
+def test_agents_that_draw_from_what_all_share_are_found(draw: Callable[[], float]) -> None:
+    class Shared:
+        name = "shared"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            return [Decision(action=list(s.legal_actions(p))[int(2 * draw()) % 1]) for s, p in views]
+
+    with pytest.raises(BrokenLaw, match="agents draw from their seats' generators alone"):
+        check_agent(Shared(), Heaps())
+    check_agent(RandomAgent(), Heaps())

@@ -343,3 +343,26 @@ def test_experts_by_another_gate_are_others_with_its_file(tmp_path: Path) -> Non
     before = identity_of([reference])
     (tmp_path / "gate.safetensors").write_bytes(b"two")
     assert identity_of([reference]) != before
+
+
+def test_the_depth_of_a_tree_is_no_limit_of_its_search() -> None:
+    from moemcts.naming.limits import with_limits
+
+    game, limits = plugins().game("tictactoe"), {"simulations": 3}
+    assert with_limits({"depth": 9}, "uct?depth=9", game, limits) == {"depth": 9, **limits}
+    assert with_limits({"depth": 2}, "alpha-beta?depth=2", game, limits) == {"depth": 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("batch=8", "batch has no effect without routing=queue; leave it out"),
+        ("temperature=1", "temperature has no effect without temperature_plies"),
+        ("simulations=0&temperature=1&temperature_plies=9", "temperature has no effect with simulations=0"),
+        ("stop_share=0.5", "stop_share has no effect without stop_tolerance"),
+        ("unpruned_actions=3", "unpruned_actions has no effect without pruning_visits"),
+    ],
+)
+def test_options_of_experts_that_nothing_comes_of_are_refused(options: str, told: str, experts: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        resolve_agent(f"{experts}?backend=torch&{options}", plugins().game("tictactoe"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -81,13 +82,17 @@ def export(
 
 def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Dataset | None:
     """Returns the dataset that the experts learned from where it lies in the folder of their run."""
-    from moemcts.learn.data.dataset import Dataset
+    from moemcts.errors import UsageError
+    from moemcts.learn.data.shards import whole_id
+    from moemcts.runs.sources import open_training_samples
 
     # Of a training the experts are in FOLDER/experts, of a run in FOLDER/experts/NAME.
     for parent in (folder.absolute().parent, folder.absolute().parent.parent):
-        if (parent / "data" / "manifest.toml").exists():
-            dataset = Dataset.open(parent / "data", game)
-            return dataset if dataset.id == manifest["data"] else None
+        # Whatever else is called so holds no samples.
+        with contextlib.suppress(UsageError):
+            dataset = open_training_samples(parent / "data", game)
+            # They may have learned from some of its games.
+            return dataset if dataset.id == whole_id(manifest["data"]) else None
     return None
 
 

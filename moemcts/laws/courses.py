@@ -101,10 +101,12 @@ def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
             symmetry.planes(planes).shape == planes.shape,
             f"{symmetry.name} gives {symmetry.planes(planes).shape}",
         )
-        if np.array_equal(symmetry.planes(_planes(game, states[0])), _planes(game, states[0])):
-            _check_mapped_game(game, symmetry, states, joints, laws)
-        else:
+        if not np.array_equal(symmetry.planes(_planes(game, states[0])), _planes(game, states[0])):
             laws.leave_out(MAPPED, f"the start looks different to symmetry {symmetry.name}")
+        elif _hides_something(game, states[0]):
+            laws.leave_out(MAPPED, "the start hides something, which no symmetry maps")
+        else:
+            _check_mapped_game(game, symmetry, states, joints, laws)
 
 
 class Keys:
@@ -215,7 +217,14 @@ def _check_mapped_game(
     game: Game, symmetry: Symmetry, states: Sequence[State], joints: Sequence[list[int]], laws: Laws
 ) -> None:
     mapped = states[0]
-    for state, joint in zip(states, joints, strict=False):
+    for state, joint in itertools.zip_longest(states, joints):
+        laws.expect(
+            "symmetries keep who moves, what is paid and who wins",
+            tuple(mapped.active_players) == tuple(state.active_players)
+            and np.allclose(mapped.rewards(), state.rewards(), atol=TOLERANCE)
+            and np.allclose(mapped.returns(), state.returns(), atol=TOLERANCE),
+            f"{symmetry.name} at {game.format_state(state)}: {_outcome(state)} became {_outcome(mapped)}",
+        )
         for player in state.active_players:
             if player == CHANCE:
                 # What its outcomes become is not said.
@@ -232,7 +241,18 @@ def _check_mapped_game(
             np.array_equal(symmetry.planes(_planes(game, state)), _planes(game, mapped)),
             f"{symmetry.name} at {game.format_state(state)}",
         )
-        mapped = mapped.play([int(symmetry.actions[action]) for action in joint])
+        if joint is not None:
+            mapped = mapped.play([int(symmetry.actions[action]) for action in joint])
+
+
+def _outcome(state: State) -> str:
+    movers = ", ".join(map(str, state.active_players)) or "nobody"
+    return f"{movers} to move, rewards {state.rewards()}, returns {state.returns()}"
+
+
+def _hides_something(game: Game, state: State) -> bool:
+    """Returns whether a position is another one to a player who may believe it to be so."""
+    return any(game.perceived(state, player, seed=0).key() != state.key() for player in state.active_players)
 
 
 def _planes(game: Game, state: State) -> FloatArray:

@@ -150,8 +150,11 @@ def check_views(game: Game, pairs: Sequence[tuple[State, Player]], laws: Laws) -
 
 def check_refusals(game: Game, state: State, laws: Laws) -> None:
     """Checks that what is no position, and no action in this one, is refused as a user's mistake is."""
+    text = game.format_state(state)
+    # Of what is nearly a position some may be one.
+    for nearly in (*NOTHING, f"{text},1", text[: len(text) // 2], text[len(text) // 2 :], "0"):
+        _check_refusal("parse_state", game.parse_state, nearly, laws)
     for text in NOTHING:
-        _check_refusal("parse_state", game.parse_state, text, laws)
         _check_refusal("parse_action", partial(game.parse_action, state, state.active_players[0]), text, laws)
 
 
@@ -246,7 +249,7 @@ def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
 
 
 def _check_chance(state: State, laws: Laws) -> None:
-    outcomes, chances = list(state.legal_actions(CHANCE)), np.asarray(state.chances())
+    outcomes, chances = list(state.legal_actions(CHANCE)), returned("chances", state.chances(), np.ndarray)
     laws.expect(
         "outcomes of chance are whole numbers from 0 on, ascending",
         bool(outcomes) and _ascend(outcomes),

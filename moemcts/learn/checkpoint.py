@@ -61,6 +61,7 @@ def save_experts(
     scheme: str,
     seed: int,
     data: str = "",
+    data_parts: Sequence[str] = (),
     measurements: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Writes one network per phase of the gate and the manifest; returns `folder`.
@@ -98,6 +99,7 @@ def save_experts(
         "scheme": scheme,
         "seed": seed,
         "data": data,
+        "data_parts": list(data_parts),
         "experts": experts,
     }
     for entry, measurement in zip(experts, measurements, strict=False):
@@ -261,6 +263,7 @@ class _Manifest(BaseModel):
     experts: list[_Expert]
     scheme: str = ""
     data: str = ""
+    data_parts: list[str] = []
     seed: int = 0
 
 

@@ -44,6 +44,15 @@ _WORDS = {
     "in_flight": "Groups of games: with 2 one is searched while the leaves of the other are evaluated.",
 }
 """What options mean that are no settings of the search."""
+_BATCH = 64
+_NEEDED = {
+    "temperature": "temperature_plies",
+    "stop_share": "stop_tolerance",
+    "unpruned_actions": "pruning_visits",
+    "unpruning_visits": "pruning_visits",
+    "unpruning_factor": "pruning_visits",
+}
+"""Settings of the search, and those without which nothing comes of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +64,7 @@ class ExpertAgent:
     seconds: float | None = None
     leaves: int = 4
     routing: str = ""
-    batch: int = 64
+    batch: int = _BATCH
     gate: Sequence[str] = ()
     opponents: str = ""
     c_init: float | None = None
@@ -130,6 +139,8 @@ class ExpertAgent:
 
         if self.routing and self.routing not in (*ROUTINGS, QUEUE):
             raise unknown_name("routing", self.routing, (*ROUTINGS, QUEUE))
+        if idle := self._idle(game):
+            raise UsageError(f"{reference}: {idle}; leave it out")
         device = str(device_of(self.device))
         own = encoded_as(experts_in(folder), game)
         networks = load_networks(experts_in(folder), own, plugins())
@@ -144,6 +155,17 @@ class ExpertAgent:
         except ValueError as error:
             raise UsageError(f"{reference}: {told(error)}") from None
         return agent if own is game else Translated(agent, game, own)
+
+    def _idle(self, game: Game) -> str:
+        """Returns which option nothing comes of, in words; empty where there is none."""
+        if self.batch != _BATCH and self.routing != QUEUE:
+            return f"batch has no effect without routing={QUEUE}"
+        if self.simulations == 0:
+            drawing = (name for name in vars(self) if name.startswith("temperature") and getattr(self, name))
+            return next((f"{name} has no effect with simulations=0, the likeliest move" for name in drawing), "")
+        said = {name: getattr(self, name) or plugins().search_settings(game).get(name) for name in _NEEDED.values()}
+        idle = (name for name, needed in _NEEDED.items() if getattr(self, name) and not said[needed])
+        return next((f"{name} has no effect without {_NEEDED[name]}" for name in idle), "")
 
     @property
     def _precision(self) -> str:

@@ -13,8 +13,10 @@ from moemcts.options import option_types
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 
-_OWN = (*LIMITS, "movetime", "playouts", "depth")
+_OWN = (*LIMITS, "movetime", "playouts")
 """Options by which an agent is limited already."""
+_DEPTH = "depth"
+"""One, too, of who does not count simulations; of who does, it says how deep a tree is."""
 
 
 def with_limits(options: Mapping[str, Any], reference: str, game: Game, limits: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,6 +29,8 @@ def with_limits(options: Mapping[str, Any], reference: str, game: Game, limits: 
     if names_experts(reference):
         return {**options, **limits}
     taken = _options_of(parse_reference(reference)[0], game)
+    if _DEPTH in options and "simulations" not in taken:
+        return dict(options)
     return {**options, **{name: value for name, value in limits.items() if value and name in taken}}
 
 

@@ -46,7 +46,7 @@ def _summary(outcomes: Outcomes) -> list[str]:
     lines = [*outcomes.searched.caveats(), *outcomes.searched.summary()]
     if len(outcomes.searched.seeds) == 1 and outcomes.teams:
         lines.append("With one training seed this holds for these networks alone, not for others trained the same way.")
-    return lines
+    return [*lines, outcomes.warning] if outcomes.warning else lines
 
 
 def _learning(team: Learned, outcomes: Outcomes) -> Section:

@@ -81,6 +81,8 @@ class Outcomes:
     """The networks without search; None if they did not play."""
     measured_on: str
     """Which samples the losses are of: test, validation or held-out."""
+    warning: str
+    """What must be known before losses are compared; empty for nothing."""
     singles: Mapping[str, Sequence[PhaseLosses]]
     """By arm, the single networks, that which all are compared with first: a row per training seed."""
     teams: tuple[Learned, ...]

@@ -14,6 +14,8 @@ from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.kept_start import kept_start
+from moemcts.runs.leaks import leak
 from moemcts.runs.learning import measurements, train_experts, training_settings
 from moemcts.runs.run import Part
 from moemcts.runs.settings import ExperimentConfig
@@ -104,6 +106,18 @@ class ArmTrainings:
         manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in arms]
         return {"experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests]}
 
+    def warning(self, sources: Sources) -> str:
+        """Returns whether what the trainings began with has learned from what they are measured on; empty if not."""
+        if not self.config.start:
+            return ""
+        who, fraction = "What the trainings began with", self.config.training.validation_fraction
+        found = {seed: leak(who, Path(self.config.start), sources, seed=seed, fraction=fraction) for seed in self.seeds}
+        warned = {seed: warning for seed, warning in found.items() if warning}
+        if not warned:
+            return ""
+        seeds = ", ".join(map(str, warned))
+        return f"Of training seed{'s' * (len(warned) > 1)} {seeds}: {next(iter(warned.values()))}"
+
     def measurements(self, arm: Arm, seed: int) -> list[Mapping[str, Any]]:
         """Returns what was measured while an arm was trained."""
         return measurements(self._training_folder(arm, seed))
@@ -117,6 +131,7 @@ class ArmTrainings:
             self.sources(),
             training_folder=self._training_folder(arm, seed),
             experts_folder=self._experts_folder(arm, seed),
+            start=kept_start(self.folder, self.config.start),
             on_progress=lambda state: advance(state.step, state.num_steps),
             seed=seed,
         )

@@ -16,6 +16,7 @@ from moemcts.arena.playing import Watch, play_match, read_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.errors import MoemctsError
 from moemcts.game import Game, Views
+from moemcts.naming import is_timed
 from moemcts.runs.kept_openings import MATCH, OpeningsFile, openings_file
 from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
 from moemcts.work import Workers
@@ -116,10 +117,12 @@ class Boards:
     ) -> MatchResult:
         """Plays games of a training seed, here or shared by workers; goes on where the match of that label was.
 
-        All arms are compared with the baseline, if it plays, else with the first.
+        All arms are compared with the baseline, if it plays, else with the first. Where time limits an agent, games are
+        played here, one after the other: beside others it would have less of it.
         """
+        crew = None if self._is_timed else crew
         # Each worker plays as many at once as this process alone would.
-        num_parallel = self.config.match.parallel * (1 if crew is None else crew.count)
+        num_parallel = 1 if self._is_timed else self.config.match.parallel * (1 if crew is None else crew.count)
         records = play_match(
             self.game,
             schedule,
@@ -141,6 +144,11 @@ class Boards:
     def first(self, seed: int) -> int:
         """Returns the number of the first board of a training seed."""
         return first_board(self.config.seed * MOST_SEEDS + self.config.training_seeds.index(seed) + 1)
+
+    @property
+    def _is_timed(self) -> bool:
+        match = self.config.match
+        return self.config.search.seconds is not None or any(map(is_timed, (match.field, match.opponent_model)))
 
     def _conditions(self, seed: int) -> Conditions:
         return Conditions(seed=self.first(seed), max_parallel=self.config.match.parallel)

@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def is_timed(self) -> bool:
-        return is_timed(self.challenger)
+        return is_timed(self.challenger) or is_timed(self.baseline)
 
     @property
     def key(self) -> str:

@@ -93,13 +93,15 @@ def train_experts(
     *,
     training_folder: Path,
     experts_folder: Path,
+    start: Path,
     on_progress: OnProgress,
     ranks: Ranks | None = None,
     seed: int | None = None,
 ) -> None:
     """Trains one expert per phase and writes them with their manifest; goes on with what was interrupted.
 
-    `seed` is that of the configuration where none is given.
+    Where the configuration has a `start`, it is begun with the experts in the folder `start`. `seed` is that of the
+    configuration where none is given.
     """
     from moemcts.learn.checkpoint import save_experts
     from moemcts.learn.loop.training import staged
@@ -118,7 +120,7 @@ def train_experts(
     held_out = {"validation": sources.validation, "test": sources.test}
     scheme = plugins().scheme(arm.scheme)
     if config.start:
-        networks = start_networks(Path(config.start), game, arm.gate, gate)
+        networks = start_networks(start, game, arm.gate, gate)
         team = staged(scheme, arm.scheme).fit_on(trainer, networks, sources.training, gate, training_folder, **held_out)
     else:
 
@@ -138,6 +140,7 @@ def train_experts(
             scheme=arm.scheme,
             seed=settings.seed,
             data=sources.training.id,
+            data_parts=sorted(sources.training.parts),
             measurements=[one.measurement for one in team.trained],
         )
     ranks.wait()

@@ -34,21 +34,23 @@ NEEDED = {
     "learning.rate_factor": "learning.rate_steps",
 }
 """Settings, and those without which they have no effect."""
+_OF_PROMOTION = ("games", "simulations", "temperature", "goes_on", "parallel")
 IDLE_WITH: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     ("training.plateau_patience", "training.schedule", ("constant", "one_cycle", "cosine")),
     ("training.plateau_factor", "training.schedule", ("constant", "one_cycle", "cosine")),
+    ("training.min_momentum", "training.schedule", ("constant", "plateau")),
+    ("training.channels_last", "training.precision", ("auto",)),
     ("training.max_spikes", "training.spike", (None,)),
     ("games.fast_simulations", "games.full_share", (1.0,)),
     ("games.fast_simulations", "games.searched", (False,)),
     ("games.full_share", "games.searched", (False,)),
     ("games.opponent_share", "games.opponents", ("self",)),
     ("games.league", "games.opponents", ("self",)),
-    ("gauntlet.every", "gauntlet.games", (0,)),
-    ("gauntlet.simulations", "gauntlet.games", (0,)),
+    *((f"gauntlet.{key}", "gauntlet.games", (0,)) for key in ("every", "simulations", "openings", "random_plies")),
     ("promotion.score", "promotion.rule", ("none", "sprt")),
     ("promotion.elo0", "promotion.rule", ("none", "score")),
     ("promotion.elo1", "promotion.rule", ("none", "score")),
-    *((f"promotion.{key}", "promotion.rule", ("none",)) for key in ("games", "simulations", "temperature", "goes_on")),
+    *((f"promotion.{key}", "promotion.rule", ("none",)) for key in _OF_PROMOTION),
 )
 """Settings, and the values of others with which they have no effect."""
 SAMPLES = 200_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,8 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.kept_start import keep_start, kept_start
+from moemcts.runs.leaks import leak, training_of
 from moemcts.runs.learning import (
     check_data,
     data_part,
@@ -73,6 +74,11 @@ class Training(Run[TrainingConfig]):
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
         baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
         return super().resolved(config.model_copy(update={"gate": gate, "baseline": baseline}))
+
+    def keep_files(self) -> None:
+        """Copies what the settings name and the run needs into its folder, also what it begins with."""
+        super().keep_files()
+        keep_start(self.folder, self.config.start)
 
     @property
     def gates(self) -> list[str]:
@@ -144,7 +150,7 @@ class Training(Run[TrainingConfig]):
         """Returns what was made; the training must be done."""
         config, sources, experts = self.config, self.sources(), self.experts()
         held_out = sources.held_out(config.training.validation_fraction, config.seed)
-        baseline = measurements(_training_of(experts_in(Path(config.baseline)))) if config.baseline else []
+        baseline = measurements(training_of(experts_in(Path(config.baseline)))) if config.baseline else []
         return TrainingOutcomes(
             title=f"{config.game}: {config.network} by {config.gate}",
             making=self._making(sources),
@@ -153,7 +159,7 @@ class Training(Run[TrainingConfig]):
             num_measured=len(held_out),
             losses=self._losses(experts, held_out),
             has_baseline=bool(config.baseline),
-            warning=self._leak(sources),
+            warning=self._warning(sources),
             phase_names=tuple(experts.gate.phase_names),
             counts=sources.training.phase_counts(experts.gate),
             num_samples=len(sources.training),
@@ -187,6 +193,7 @@ class Training(Run[TrainingConfig]):
             sources,
             training_folder=self.folder / "training",
             experts_folder=self.folder / "experts",
+            start=kept_start(self.folder, self.config.start),
             on_progress=follow,
             ranks=self._ranks,
         )
@@ -204,36 +211,14 @@ class Training(Run[TrainingConfig]):
             evaluators |= team_evaluators(experts)
         return phase_losses(evaluators, held_out, experts.gate)
 
-    def _leak(self, sources: Sources) -> str:
-        """Returns a warning where the baseline may have learned from games that are held out here."""
-        if not self.config.baseline:
-            return ""
-        experts = experts_in(Path(self.config.baseline))
-        manifest = read_toml(experts / "manifest.toml")
-        apart = sources.test or sources.validation
-        if _whole(manifest["data"]) != _whole((apart or sources.training).id):
-            return ""
-        if apart:
-            return f"The baseline was trained on the {sources.kind} samples themselves. Compare on others."
-        ours, theirs = self._split(sources), _split_of(experts)
-        if ours == theirs:
-            return ""
-        seeds = f"with seed {manifest['seed']}, not {self.config.seed}"
-        how = seeds if manifest["seed"] != self.config.seed else _difference(ours, theirs)
-        return (
-            f"The baseline was trained on the same data {how}: other games were held out from it, it has learned from "
-            "some of these. Compare on a test set, or with equal seeds and an equal split."
-        )
-
-    def _split(self, sources: Sources) -> dict[str, Any]:
-        """Returns what decides which games are held out here, as `_split_of` has it."""
-        data, training = sources.training.id, self.config.training
-        return {
-            "data": data,
-            "validation": data,
-            "seed": self.config.seed,
-            "validation_fraction": training.validation_fraction,
-        }
+    def _warning(self, sources: Sources) -> str:
+        """Returns what experts that come in have learned from that is held out here; empty for nothing."""
+        config = self.config
+        named = {"What the training began with": Path(config.start)} if config.start else {}
+        named |= {"The baseline": experts_in(Path(config.baseline))} if config.baseline else {}
+        fraction = config.training.validation_fraction
+        found = (leak(who, experts, sources, seed=config.seed, fraction=fraction) for who, experts in named.items())
+        return "\n\n".join(filter(None, found))
 
     def _making(self, sources: Sources) -> str:
         sets = {"training": sources.training, "validation": sources.validation, "test": sources.test}
@@ -245,38 +230,6 @@ class Training(Run[TrainingConfig]):
             f"{self.describe_environment()}\n"
             "- all settings: `config.toml`; all measurements: `training/metrics.jsonl`"
         )
-
-
-def _whole(data: str) -> str:
-    """Returns the name of the dataset of which samples are some games or all."""
-    return data.partition(",")[0]
-
-
-def _training_of(experts: Path) -> Path:
-    """Returns where the training of experts has left its measurements, if it has: theirs alone, or of an arm."""
-    is_alone = experts.name == "experts"
-    return experts.parent / "training" if is_alone else experts.parent.parent / "training" / experts.name
-
-
-def _split_of(experts: Path) -> dict[str, Any]:
-    """Returns what decided which games were held out from experts; nothing where that is not known."""
-    from moemcts.learn.training.trainer import read_identity
-
-    found = read_identity(_training_of(experts)) or {}
-    settings = found.get("config", {})
-    held_out = {key: settings.get(key) for key in ("seed", "validation_fraction")}
-    return {"data": found.get("data"), "validation": found.get("validation"), **held_out} if found else {}
-
-
-def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Returns how another split differs from that of a run with the same seed, in words."""
-    if not theirs:
-        return "with a split that is not known here"
-    if theirs["data"] != ours["data"]:
-        return f"of which it saw {theirs['data']}, not {ours['data']}"
-    if theirs["validation"] != ours["validation"]:
-        return f"and measured on {theirs['validation']}"
-    return f"with validation_fraction {theirs['validation_fraction']}, not {ours['validation_fraction']}"
 
 
 def describe_speed(speed: dict[str, Any]) -> str:

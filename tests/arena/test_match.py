@@ -33,7 +33,7 @@ from moemcts.arena.match import tally_of
 from moemcts.arena.records import boards_of
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import FloatArray
+from moemcts.game import FloatArray, State
 from moemcts.runs.match import chosen_in
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.work import Here
@@ -397,6 +397,14 @@ def test_bad_openings_are_named_by_line_and_the_others_played(tmp_path: Path) ->
     path.write_text(bad)
     with pytest.raises(UsageError, match="3 bad entries: line 1: expected players below 4"):
         read_openings(GAME, path)
+
+    class Careless(StayOrLeave):
+        def parse_state(self, text: str) -> State:
+            return [][len(text)]
+
+    # Whatever a game raises is told of the line.
+    with pytest.raises(UsageError, match="3 bad entries: line 1: IndexError: list index out of range; line 2"):
+        read_openings(Careless(4, length=30), path)
     path.write_text("# nothing\n")
     with pytest.raises(UsageError, match="got none"):
         read_openings(GAME, path)

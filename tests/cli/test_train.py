@@ -64,8 +64,8 @@ def test_a_baseline_that_has_seen_the_held_out_games_is_said_to(baseline: Path, 
     other, equal = (
         moemcts("train", *arguments, "--seed", seed, "--out", tmp_path / str(seed)).stdout for seed in (1, 0)
     )
-    assert "The baseline was trained on the same data with seed 0, not 1" in other
-    assert "The baseline was trained on the same data" not in equal
+    assert "The baseline has learned from the same data with seed 0, not 1" in other
+    assert "The baseline has learned from the same data" not in equal
 
 
 def test_a_dry_run_says_which_stages_there_will_be_and_writes_nothing(baseline: Path, tmp_path: Path) -> None:

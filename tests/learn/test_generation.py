@@ -335,6 +335,10 @@ def test_games_without_a_sample_come_to_an_end(tmp_path: Path) -> None:
     agents = seated([RandomAgent()], 2, random_plies=9)
     with pytest.raises(MoemctsError, match=r"no sample in 1,000 games of tictactoe: .* after 9 plies at random; take"):
         generate(TicTacToe(), agents, 10, seed=3, out=tmp_path / "none", games_per_shard=250)
+    # As is said: with fewer random plies the same folder serves.
+    agents = seated([RandomAgent()], 2, random_plies=2)
+    generate(TicTacToe(), agents, 10, seed=3, out=tmp_path / "none", games_per_shard=250)
+    assert len(Dataset.open(tmp_path / "none", TicTacToe())) == 10
     # A small share of the positions is another matter: a sample comes in the end.
     generate(TicTacToe(), [RandomAgent()] * 2, 1, seed=3, out=tmp_path / "few", games_per_shard=1, keep=0.01)
     assert len(hashes(tmp_path / "few")) > 2

@@ -313,4 +313,10 @@ def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(train
         data={"folder": str(tmp_path / "other"), "test": str(tmp_path / "data")},
         baseline=str(tmp_path / "alike"),
     )
-    assert "trained on the test samples themselves" in seen.outcomes().warning
+    assert "learned from the test samples themselves" in seen.outcomes().warning
+    # Of several that were joined each is known again.
+    join([tmp_path / "data", tmp_path / "other"], game, out=tmp_path / "both")
+    both = made("both runs", data={"folder": str(tmp_path / "both")})
+    assert "of which it saw" in made("one of both", baseline=str(both.folder)).outcomes().warning
+    one_of_both = made("both again", data={"folder": str(tmp_path / "both")}, baseline=str(tmp_path / "alike"))
+    assert "of which it saw" in one_of_both.outcomes().warning

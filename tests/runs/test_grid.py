@@ -143,6 +143,7 @@ def test_cells_say_who_plays_whom_and_for_how_long() -> None:
     assert cells[0].challenger == "a?routing=majority&nodes=100&leaves=1"
     assert cells[3].baseline == "b?seconds=0.05&leaves=8"
     assert [cell.is_timed for cell in cells] == [False, True, False, True]
+    assert grid_cells("a", "b?seconds=0.05", [1], limits[:1])[0].is_timed
     assert len({cell.key for cell in cells}) == 4
     impact = impact_cells("a", "b?noise=0.1", ["opening", "endgame"], 64, limits[:1])
     assert impact[1].challenger == "a?nodes=100&leaves=64&only=endgame&else=b"

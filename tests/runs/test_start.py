@@ -16,7 +16,7 @@ from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
 from moemcts.runs.finishing import finish
-from moemcts.runs.growth import grown
+from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
 
@@ -111,3 +111,31 @@ def test_the_command_line_takes_it_in_place_of_a_network(
     assert command("run", *words, monkeypatch=monkeypatch) == 0
     assert command("run", "--resume", tmp_path / "run", "--start", start, monkeypatch=monkeypatch) == 2
     assert "a run goes on with the settings in its config.toml" in capsys.readouterr().err
+
+
+def test_a_run_that_grows_begins_with_the_network_that_it_was_begun_with(start: Path, tmp_path: Path) -> None:
+    beginning = Path(shutil.copytree(start, tmp_path / "single"))
+    run = experiment(tmp_path / "run", start=str(beginning), gates=["plies"], match={"games": 2, "raw_games": 0})
+    finish(run, Silence())
+    shutil.rmtree(beginning)
+    # Another one of the same name.
+    save_team(beginning, gate="none", seed=4)
+    larger = grown(Experiment.load(tmp_path / "run"), schemes=["staged"], changes={"num_seeds": 2})
+    keep_growth(larger)
+    finish(larger, Silence())
+    begun = {first_weights(folder) for folder in (tmp_path / "run" / "training").iterdir() if folder.is_dir()}
+    assert begun == {digest_of(start)}
+
+
+def test_a_start_that_has_learned_from_what_is_held_out_is_said_to(tmp_path: Path) -> None:
+    first = Training.create(tmp_path / "first", validate(SMALL, TrainingConfig))
+    finish(first, Silence())
+    words = "has learned from the same data with seed 0, not 1: other games were held out from it"
+    given = {"data": {"folder": str(tmp_path / "first" / "data")}, "start": str(tmp_path / "first" / "experts")}
+    for seed in (0, 1):
+        settings = validate({**SMALL, **given, "seed": seed}, TrainingConfig)
+        training = Training.create(tmp_path / f"next-{seed}", settings)
+        told = finish(training, Silence()).summary
+        assert (f"What the training began with {words}" in told) == (seed == 1)
+    run = experiment(tmp_path / "run", **given, num_seeds=2, match={"games": 2, "raw_games": 0})
+    assert f"Of training seed 1: What the trainings began with {words}" in finish(run, Silence()).summary

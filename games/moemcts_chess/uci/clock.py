@@ -15,6 +15,8 @@ OVERHEADS_FOR_EMERGENCIES = 10
 DEFAULT_SECONDS = 1.0
 """Time for a `go` that names no limit at all."""
 LEAST_SECONDS = 0.001
+MOST_OF_CLOCK = 0.9
+"""Share of the time that a move may take, whatever is held back: an overhead may be said to be none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +34,8 @@ def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
 
     CrazyAra's rule: with 30 overheads held back, an even share of the time to the next control, or else of 38 less the
     number of the move before move 35 and of 14 from there on, and 0.7 of the increment. It alone can spend more than
-    there is; so never more than the time without what is held back, or than half of it where little is left, and next
-    to nothing where overheads have eaten most of what was held back.
+    there is; so never more than the time without what is held back, or than half of it where little is left, nor more
+    than nine tenths of it, and next to nothing where overheads have eaten most of what was held back.
     """
     if clock.remaining < OVERHEADS_FOR_EMERGENCIES * overhead:
         return LEAST_SECONDS
@@ -45,7 +47,7 @@ def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
     else:
         moves = LATE_MOVES_LEFT
     wanted = safe / moves + SHARE_OF_INCREMENT * clock.increment
-    most = max(safe, clock.remaining / 2) - overhead
+    most = min(max(safe, clock.remaining / 2) - overhead, MOST_OF_CLOCK * clock.remaining)
     return max(min(wanted, most), LEAST_SECONDS)
 
 

@@ -161,7 +161,8 @@ class Thinking:
         result = self.result = self._run_search(search)
         best = self._chosen(result)
         line = self._reporter.tell(task.state, search, result, self._elapsed(), first=best)
-        if actions is None:
+        if actions is None and task.limits.seconds != 0.0:
+            # Where nothing is searched, the tree of before may still hold what comes next.
             (self.kept,) = search.keep()
         return line
 
@@ -243,7 +244,8 @@ class Thinking:
         limits = self._task.limits
         if limits.depth is not None and len(result.principal_variation) >= limits.depth:
             return True
-        if not limits.may_stop_early or self._seconds is None:
+        if not limits.may_stop_early or self._seconds is None or not result.visits.any():
+            # Of the root alone nothing is decided, however long its evaluation took.
             return False
         favourite = result.weights.argmax()
         if result.values[favourite] < result.values[result.visits > 0].max(initial=-1.0):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from moemcts.game import BoolArray, FloatArray, Game, IntArray, Packed, Symmetry
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.phase_weights import PhaseWeights
 from moemcts.learn.data.records import PER_SAMPLE, Records, Visits, join_values, join_visits
-from moemcts.learn.data.shards import dataset_id, read_shards
+from moemcts.learn.data.shards import dataset_id, part_ids, read_shards
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.native import core
 
@@ -55,6 +55,7 @@ class Dataset:
         shards: Sequence[Records],
         *,
         name: str = "",
+        parts: Iterable[str] = (),
         folder: Path | None = None,
         targets: FloatArray | None = None,
     ) -> None:
@@ -68,6 +69,8 @@ class Dataset:
         """
         self.game = game
         self.id = name
+        self.parts = frozenset([name, *parts]) - {""}
+        """The names of these samples and, where they were joined, of what was; also where some games were drawn."""
         self._samples = _Samples(game, shards, PhaseWeights(folder, name), targets)
         self._rows = np.arange(self._samples.num_samples)
         self._phase_weights: dict[str, FloatArray] = {}
@@ -79,7 +82,7 @@ class Dataset:
         Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is not as it was written.
         """
         manifest, shards = read_shards(folder, game)
-        return cls(game, shards, name=dataset_id(manifest), folder=folder)
+        return cls(game, shards, name=dataset_id(manifest), parts=part_ids(manifest), folder=folder)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -130,7 +133,7 @@ class Dataset:
     def take(self, rows: IntArray) -> Dataset:
         """Returns the samples of the given rows as a dataset."""
         part = Dataset.__new__(Dataset)
-        part.game, part.id, part._samples = self.game, self.id, self._samples
+        part.game, part.id, part.parts, part._samples = self.game, self.id, self.parts, self._samples
         part._rows = self._rows[rows]
         part._phase_weights = {key: weights[rows] for key, weights in self._phase_weights.items()}
         return part

@@ -89,6 +89,9 @@ def generate(
             add(records)
         num_without = 0 if len(records) else num_without + games_per_shard
         if num_without * keep >= FRUITLESS:
+            if not writer.num_samples:
+                # Nothing is lost, and the folder is free for other settings.
+                (out / MANIFEST).unlink(missing_ok=True)
             raise MoemctsError(
                 f"no sample in {num_without:,} games of {game.spec.name}: expected decisions between several actions"
                 + (f" after {max(first_plies)} plies at random; take fewer random plies" if any(first_plies) else "")

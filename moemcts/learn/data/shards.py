@@ -221,6 +221,11 @@ def dataset_id(manifest: Mapping[str, Any]) -> str:
     return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]
 
 
+def whole_id(name: str) -> str:
+    """Returns the name of the dataset of whose samples these are some games or all."""
+    return name.partition(",")[0]
+
+
 def part_ids(manifest: Mapping[str, Any]) -> set[str]:
     """Returns the names of the samples of a dataset and, where it was joined, of each of its parts."""
     joined = manifest["source"].get("joined", [])
@@ -232,9 +237,10 @@ def played_by(manifest: Mapping[str, Any]) -> list[str]:
     common begin with the same games, however many of these each has.
     """
     source = manifest["source"]
-    # A game depends on its rules, which users may call by several names, on who plays, the seed and its number.
+    # A game depends on its rules, which users may call by several names, on who plays, the seed and its number; not on
+    # the planes that it is seen by.
     return [
-        json.dumps([manifest["encoding"], part["agents"], part["seed"]], sort_keys=True)
+        json.dumps([manifest["encoding"]["actions"], part["agents"], part["seed"]], sort_keys=True)
         for part in source.get("joined", [source])
         if "agents" in part and "seed" in part
     ]

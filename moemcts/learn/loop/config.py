@@ -84,7 +84,8 @@ class ReplayConfig(_Section):
     generations: int = Field(default=20, ge=1)
     """The window: so many of the newest generations, at most."""
     growth: float = Field(default=1.0, gt=0, le=1)
-    """The window is at most this share of all generations so far, so that the first, weak ones leave it early."""
+    """The window is at most this share of all generations so far, rounded up, so that the first, weak ones leave it
+    early."""
     samples: int | None = Field(default=None, ge=1)
     """The window has about so many samples at most: of older generations none that begin beyond."""
     newest: float = Field(default=0.0, ge=0, le=1)

@@ -18,6 +18,8 @@ from moemcts.learn.loop.targets import value_targets
 from moemcts.splitmix import uniform_of
 from moemcts.store import digest
 
+_ROUNDING = 1e-9
+"""What a share of generations that is a whole number may be above it in floating point."""
 LEAST = 2
 """Samples that there have to be to learn from and to measure on."""
 
@@ -27,7 +29,7 @@ def window(generation: int, num_samples: Mapping[int, int], config: ReplayConfig
 
     `num_samples` are those of the generations so far.
     """
-    size = min(config.generations, max(1, math.ceil(config.growth * generation)))
+    size = min(config.generations, max(1, math.ceil(config.growth * generation - _ROUNDING)))
     first = max(1, generation - size + 1)
     if config.samples is not None:
         total, kept = 0, generation

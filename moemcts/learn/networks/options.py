@@ -54,7 +54,8 @@ def require_planes(observation_shape: tuple[int, ...], what: str) -> tuple[int, 
     """Returns the shape as planes, rows and columns; raises UsageError, naming what needs them, for any other."""
     if len(observation_shape) != 3 or min(observation_shape) < 1:
         raise UsageError(
-            f"expected planes, rows and columns for {what}, got observations of shape {tuple(observation_shape)}"
+            f"expected planes, rows and columns for {what}, got observations of shape {tuple(observation_shape)}; "
+            "n numbers are n planes of one cell as (n, 1, 1)"
         )
     return observation_shape[0], observation_shape[1], observation_shape[2]
 

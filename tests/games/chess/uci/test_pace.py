@@ -289,3 +289,25 @@ def test_experts_that_cannot_be_loaded_are_told_to_the_interface_and_by_the_exit
     assert done.stdout.splitlines()[-1].startswith("info string error: ")
     assert "bestmove" not in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_a_root_that_takes_long_to_evaluate_decides_nothing() -> None:
+    session, _, out = delayed(lambda size: 0.12)
+    # Many seconds are left, in which another move may catch up with the one that the policy prefers.
+    assert think(session, out, "position startpos", "go wtime 60000 btime 60000") > 1
+    session.close()
+
+
+def test_a_forced_move_keeps_the_tree_for_what_comes_after_it() -> None:
+    session, _, out = delayed(lambda size: 0.0)
+    think(session, out, "position startpos moves e2e4 e7e5 d1h5", "go nodes 300")
+    assert session._thinking is not None
+    tree = session._thinking.kept
+    assert tree.num_nodes > 100
+    # The king has to take.
+    forced = "position startpos moves e2e4 e7e5 d1h5 b8c6 h5f7"
+    assert think(session, out, forced, "go wtime 60000 btime 60000") == 1
+    session.obey(f"{forced} e8f7 f1c4")
+    session.obey("go nodes 1")
+    assert session._thinking._task.kept is tree
+    session.close()
