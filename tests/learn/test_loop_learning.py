@@ -30,6 +30,7 @@ from moemcts.learn.training.trainer import Optimisers, Trainer
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
+from moemcts.splitmix import uniform_of
 
 TICTACTOE = plugins().game("tictactoe")
 
@@ -156,6 +157,20 @@ def test_a_game_is_held_out_in_every_window_or_in_none() -> None:
     part = held_out_games(all_games[3000:9000], 0.1, seed=4)
     assert np.array_equal(part, whole[3000:9000])
     assert not np.array_equal(held_out_games(all_games, 0.1, seed=5), whole)
+
+
+def test_so_many_games_are_held_out_that_there_are_two_samples_on_both_sides() -> None:
+    for seed in range(200):
+        # With playout caps a game may have a single sample.
+        games = np.array([0, 1, 2, 3, 4, 4, 4])
+        out = held_out_games(games, 0.01, seed)
+        assert 2 <= out.sum() <= 5
+        assert {*games[out]}.isdisjoint(games[~out])
+        assert held_out_games(games, 0.99, seed).sum() <= 5
+        # Where there is room the games below the share are held out and no others.
+        many = np.arange(300)
+        assert held_out_games(many, 0.1, seed).sum() == (uniform_of(many, seed) < 0.1).sum()
+    assert held_out_games(np.array([0, 1]), 0.5, seed=1).sum() == 1
 
 
 def test_the_newest_generation_has_its_share() -> None:

@@ -88,16 +88,24 @@ def open_window(
 def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
     """Returns which samples are of games that are held out, `[N]`: the same ones whatever the window.
 
-    One game at least is held out and one is not, where there are two: so a window of so few games that none would be
-    held out measures on one that other windows may learn from.
+    As many games at least are held out as have `LEAST` samples together, and as many are not, where there are enough:
+    so a window of so few samples that none would be held out measures on some that other windows may learn from.
     """
-    numbers, of_sample = np.unique(games, return_inverse=True)
+    numbers, of_sample, counts = np.unique(games, return_inverse=True, return_counts=True)
     chances = uniform_of(numbers, seed)
     is_out = chances < fraction
     if len(numbers) > 1:
-        is_out[chances.argmin()] = True
-        is_out[chances.argmax()] = False
+        order = chances.argsort()
+        fewest = _games_of(LEAST, counts[order])
+        most = len(numbers) - _games_of(LEAST, counts[order[::-1]])
+        num_out = min(max(int(is_out.sum()), fewest), max(most, 1))
+        is_out[order[:num_out]], is_out[order[num_out:]] = True, False
     return np.asarray(is_out[of_sample], dtype=np.bool_)
+
+
+def _games_of(num_samples: int, counts: IntArray) -> int:
+    """Returns how many of the first games have so many samples together."""
+    return int(np.searchsorted(np.cumsum(counts), num_samples)) + 1
 
 
 def drawn_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Sequence[int]) -> IntArray:
