@@ -82,7 +82,7 @@ class MonthSplit:
 
 @dataclass(frozen=True)
 class RandomSplit:
-    """Games drawn at random by their number, the same whatever else is imported."""
+    """Games drawn at random by their number among all that are kept: of other files, or with another filter, others."""
 
     validation: float = 0.0
     test: float = 0.0

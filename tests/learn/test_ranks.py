@@ -11,6 +11,8 @@ import ranks_for_tests
 from learning_games import make_data
 from training_for_tests import lines_of
 
+from moemcts.errors import UsageError
+from moemcts.learn.training.ranks import Ranks, device_of
 from moemcts.store import read_json, read_toml
 
 
@@ -53,3 +55,8 @@ def test_experts_are_trained_by_torchrun(tmp_path: Path) -> None:
     kept = read_json(tmp_path / "out" / "training" / "identity.json")["config"]
     assert kept["precision"] in ("float32", "bf16")
     assert json.loads((tmp_path / "out" / "report" / "numbers.json").read_text())["losses"]
+
+
+def test_processes_that_would_share_a_gpu_are_refused() -> None:
+    with pytest.raises(UsageError, match="expected device cuda of 2 processes, each of which takes a GPU of its own"):
+        device_of("cuda:1", Ranks(0, 2))

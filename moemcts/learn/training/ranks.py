@@ -109,7 +109,7 @@ def connected(device: str) -> Iterator[Ranks]:
 def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
     """Returns the device of that name for this process; `auto` is a GPU where there is one.
 
-    Raises UsageError if torch has no such device here.
+    Raises UsageError if torch has no such device here, and for one GPU that several processes would share.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -117,6 +117,10 @@ def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}") from None
+    if device.type == "cuda" and device.index is not None and ranks.size > 1:
+        raise UsageError(
+            f"expected device cuda of {ranks.size} processes, each of which takes a GPU of its own, got {name!r}"
+        )
     if device.type == "cuda":
         num_found = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if num_found <= (device.index or 0):
