@@ -218,13 +218,7 @@ def _check_mapped_game(
 ) -> None:
     mapped = states[0]
     for state, joint in itertools.zip_longest(states, joints):
-        laws.expect(
-            "symmetries keep who moves, what is paid and who wins",
-            tuple(mapped.active_players) == tuple(state.active_players)
-            and np.allclose(mapped.rewards(), state.rewards(), atol=TOLERANCE)
-            and np.allclose(mapped.returns(), state.returns(), atol=TOLERANCE),
-            f"{symmetry.name} at {game.format_state(state)}: {_outcome(state)} became {_outcome(mapped)}",
-        )
+        _check_same_outcome(game, symmetry, state, mapped, laws)
         for player in state.active_players:
             if player == CHANCE:
                 # What its outcomes become is not said.
@@ -243,6 +237,16 @@ def _check_mapped_game(
         )
         if joint is not None:
             mapped = mapped.play([int(symmetry.actions[action]) for action in joint])
+
+
+def _check_same_outcome(game: Game, symmetry: Symmetry, state: State, mapped: State, laws: Laws) -> None:
+    laws.expect(
+        "symmetries keep who moves, what is paid and who wins",
+        tuple(mapped.active_players) == tuple(state.active_players)
+        and np.allclose(mapped.rewards(), state.rewards(), atol=TOLERANCE)
+        and np.allclose(mapped.returns(), state.returns(), atol=TOLERANCE),
+        lambda: f"{symmetry.name} at {game.format_state(state)}: {_outcome(state)} became {_outcome(mapped)}",
+    )
 
 
 def _outcome(state: State) -> str:

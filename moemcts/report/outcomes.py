@@ -103,7 +103,7 @@ class TrainingOutcomes:
     """Of the baseline first, if there is one, and of all experts together last."""
     has_baseline: bool
     warning: str
-    """What must be known before the baseline is compared; empty for nothing."""
+    """What must be known before losses are compared; empty for nothing."""
     phase_names: tuple[str, ...]
     counts: Mapping[str, float]
     """Training samples by phase."""
