@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def check(
     game: Annotated[str, typer.Argument(help="A registered game; see `moemcts games`.")],
-    num_games: Annotated[int, typer.Option("--games", min=1, help="Random games to play.")] = 20,
+    num_games: Annotated[int, typer.Option("--games", min=1, help="Random games that the laws of the game are checked in.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random games.")] = 0,
     saved: Annotated[
         list[str] | None, typer.Option("--gate", help="Also check this gate, such as a saved one.")
@@ -80,9 +80,11 @@ def check(
     ]
     problems, is_broken = list[str](), False
     for kind, what, do in checks:
+        # At once: what comes next may take its time.
+        typer.echo(f"{kind} {what}")
         if is_broken and kind != "registration":
             # It plays the game, and would be blamed for it, or never end.
-            typer.echo(f"{kind} {what}\n  not checked: the game is to be mended first")
+            typer.echo("  not checked: the game is to be mended first")
             continue
         try:
             _report(kind, what, do)
@@ -90,7 +92,7 @@ def check(
             if kind in ("game", "network", "scheme"):
                 raise
             # It is not for everybody: it needs options, or what is not installed here.
-            typer.echo(f"{kind} {what}\n  not checked: {error}")
+            typer.echo(f"  not checked: {error}")
         except MoemctsError as error:
             problems.append(str(error))
             is_broken |= kind == "game"
@@ -189,9 +191,7 @@ def _check_scheme(scheme: Scheme, gates: Iterable[str], gate_of: Callable[[str],
 
 
 def _report(kind: str, name: str, check: Callable[[], list[Law]]) -> None:
-    laws = _guarded(kind, name, check)
-    typer.echo(f"{kind} {name}")
-    for law in laws:
+    for law in _guarded(kind, name, check):
         if law.not_checked:
             typer.echo(f"  not checked: {law.name}: {law.not_checked}")
         else:

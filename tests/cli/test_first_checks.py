@@ -169,7 +169,7 @@ def test_check_goes_on_with_what_does_not_play_a_game_that_breaks_a_law(  # type
     assert code == 1
     assert "game tictactoe " in error
     assert "; game tictactoe is registered with what there is not: search: no setting" in error
-    assert out.startswith("gate none\n  not checked: the game is to be mended first\n")
+    assert out.startswith("game tictactoe\ngate none\n  not checked: the game is to be mended first\n")
     assert "ok" not in out
 
 
