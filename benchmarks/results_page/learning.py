@@ -187,12 +187,12 @@ def selfplay_schemes() -> str:
         parts.append(_selfplay_table("settings, one network", variants))
         named = ((str(row["name"]).split(" over ")[0], " ".join(row["settings"])) for row in variants)
         parts.append("\n".join(f"- {name}: `{settings}`" for name, settings in named))
-    shared: dict[str, set[str]] = {}
+    shared: dict[str, list[str]] = {}
     for row in rows:
         if "shared" in row:
-            shared.setdefault(" ".join(row["shared"]), set()).add(str(row["name"]).partition(",")[0])
+            shared.setdefault(" ".join(row["shared"]), []).append(str(row["name"]).removesuffix(", from random weights"))
     if shared:
-        parts.append("\n".join(f"- all of {', '.join(sorted(of))}: `{words}`" for words, of in shared.items()))
+        parts.append("\n".join(f"- both of {'; '.join(of)}: `{words}`" for words, of in shared.items()))
     how = (
         "The unit of an interval is the training, and it is as wide as the games make it at least. Of connect four "
         "after two random moves no more than 98 games differ: of a match of more, so many count. Those of Pommerman, "
