@@ -68,5 +68,6 @@ def train_single(config: LearningConfig, game: Game, sources: Sources, on_progre
             sources,
             training_folder=Path(folder) / "training",
             experts_folder=Path(folder) / "experts",
+            start=Path(config.start),
             on_progress=on_progress,
         )

@@ -32,7 +32,9 @@ def register(app: typer.Typer) -> None:
 
 def check(
     game: Annotated[str, typer.Argument(help="A registered game; see `moemcts games`.")],
-    num_games: Annotated[int, typer.Option("--games", min=1, help="Random games that the laws of the game are checked in.")] = 20,
+    num_games: Annotated[
+        int, typer.Option("--games", min=1, help="Random games that the laws of the game are checked in.")
+    ] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random games.")] = 0,
     saved: Annotated[
         list[str] | None, typer.Option("--gate", help="Also check this gate, such as a saved one.")

@@ -115,7 +115,11 @@ def test_experts_are_searched_with_any_setting(moemcts, tmp_path: Path) -> None:
     save_team(tmp_path / "team")
     agent = f"{tmp_path / 'team'}?simulations=8&backend=torch"
     game = ("match", "--game", "tictactoe", "--games", "2", "--agent", "random", "--agent")
-    for settings in ("solver=true&reuse=true", "root=gumbel&gumbel_noise=0&leaves=1", "temperature=1&temperature_plies=4"):
+    for settings in (
+        "solver=true&reuse=true",
+        "root=gumbel&gumbel_noise=0&leaves=1",
+        "temperature=1&temperature_plies=4",
+    ):
         code, out, error = moemcts(*game, f"{agent}&{settings}")
         assert code == 0, error
         assert "2 games" in out
