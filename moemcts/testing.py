@@ -93,8 +93,8 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     views = game.views(list(random_pairs(game, num_games, seed)))
     weights = returned("weights", gate.weights(views), np.ndarray)
     shape = (len(views), gate.num_phases)
-    laws.expect("weights are floating numbers", weights.dtype.kind == "f", f"got {weights.dtype}")
     laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
+    laws.expect("weights are floating numbers", weights.dtype.kind == "f", f"got {weights.dtype}")
     laws.expect(
         "weights are in [0, 1] and sum to one",
         bool((weights >= 0).all() and np.allclose(weights.sum(axis=1), 1, atol=TOLERANCE)),

@@ -262,6 +262,8 @@ def _lines(game: Game, path: Path) -> Iterator[Start]:
             continue
         try:
             yield Start(f"line {number}", game.parse_state(text))
+        except ValueError as error:
+            yield Start(f"line {number}", None, fault=str(error))
         except Exception as error:
             # Whatever a game raises: what users write may be anything.
             yield Start(f"line {number}", None, fault=one_line(error))
