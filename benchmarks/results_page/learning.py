@@ -190,9 +190,8 @@ def selfplay_schemes() -> str:
     shared: dict[str, list[str]] = {}
     for row in rows:
         if "shared" in row:
-            shared.setdefault(" ".join(row["shared"]), []).append(
-                str(row["name"]).removesuffix(", from random weights")
-            )
+            name = str(row["name"]).removesuffix(", from random weights")
+            shared.setdefault(" ".join(row["shared"]), []).append(name)
     if shared:
         parts.append("\n".join(f"- both of {'; '.join(of)}: `{words}`" for words, of in shared.items()))
     how = (

@@ -20,7 +20,6 @@ from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.boards import Boards
 from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.kept_openings import with_whole_paths
-from moemcts.runs.kept_start import keep_start
 from moemcts.runs.learning import check_data, data_part, with_data_paths, with_players
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
@@ -71,11 +70,6 @@ class Experiment(Run[ExperimentConfig]):
         """Returns the configuration with what the game and this machine decide written out."""
         config = with_networks(with_gates(with_field(with_players(with_data_paths(with_whole_paths(config))))))
         return with_inference(super().resolved(config))
-
-    def keep_files(self) -> None:
-        """Copies what the settings name and the run needs into its folder, also what trainings begin with."""
-        super().keep_files()
-        keep_start(self.folder, self.config.start)
 
     @property
     def gates(self) -> list[str]:

@@ -22,6 +22,7 @@ from moemcts.runs.config_file import CONFIG
 from moemcts.runs.environment import as_typed, environment
 from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.kept_openings import OpeningsFile, openings_files
+from moemcts.runs.kept_start import keep_start
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
@@ -70,6 +71,8 @@ class Run(ABC, Generic[Config]):
     noun: ClassVar[str]
     """As people have it."""
     config_type: ClassVar[type[RunConfig]]
+    keeps_start: ClassVar[bool] = True
+    """Whether its folder has a copy of the experts that it begins with."""
 
     def __init__(self, folder: Path, config: Config) -> None:
         """Raises UsageError where the configuration names something that does not exist; networks are not looked at."""
@@ -175,6 +178,8 @@ class Run(ABC, Generic[Config]):
             keep_gate(self.folder, gate)
         for file in self.openings:
             file.keep()
+        if self.keeps_start:
+            keep_start(self.folder, self.config.start)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:

@@ -40,6 +40,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     kind = "selfplay"
     noun = "self-play"
     config_type = SelfPlayConfig
+    keeps_start = False  # Generation 0 is its copy.
 
     def __init__(self, folder: Path, config: SelfPlayConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist, or cannot be done."""

@@ -12,7 +12,7 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.kept_start import keep_start, kept_start
+from moemcts.runs.kept_start import kept_start
 from moemcts.runs.leaks import leak, training_of
 from moemcts.runs.learning import (
     check_data,
@@ -74,11 +74,6 @@ class Training(Run[TrainingConfig]):
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
         baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
         return super().resolved(config.model_copy(update={"gate": gate, "baseline": baseline}))
-
-    def keep_files(self) -> None:
-        """Copies what the settings name and the run needs into its folder, also what it begins with."""
-        super().keep_files()
-        keep_start(self.folder, self.config.start)
 
     @property
     def gates(self) -> list[str]:

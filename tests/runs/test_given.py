@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import types
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_for_tests import NETWORK, SMALL, command, edit
+from runs_for_tests import NETWORK, SMALL, command, edit, experiment
 
 from moemcts.cli.settings import Given, read_settings
 from moemcts.errors import ForeignData, UsageError
@@ -22,6 +23,7 @@ from moemcts.runs.programs import program_agent
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.store import read_toml, write_toml
+from moemcts.work import workers
 from moemcts.work.progress import Silence
 
 
@@ -320,3 +322,45 @@ def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(train
     assert "of which it saw" in made("one of both", baseline=str(both.folder)).outcomes().warning
     one_of_both = made("both again", data={"folder": str(tmp_path / "both")}, baseline=str(tmp_path / "alike"))
     assert "of which it saw" in one_of_both.outcomes().warning
+
+
+def test_the_same_games_seen_by_other_planes_are_no_others(tmp_path: Path) -> None:
+    for name, reference, count in (("plain", "chess", 30), ("attacks", "chess?planes=attacks", 20)):
+        game = plugins().game(reference)
+        generate(game, [resolve_agent("random", game)] * 2, count, seed=1, out=tmp_path / name, reference=reference)
+    data = DataConfig(folder=str(tmp_path / "plain"), validation=str(tmp_path / "attacks"))
+    with pytest.raises(UsageError, match="expected different games to learn from and to measure on"):
+        open_sources(data, tmp_path / "own", plugins().game("chess"))
+
+
+@pytest.mark.parametrize("changes", [{"search": {"seconds": 0.1}}, {"match": {"games": 4, "field": "uct?seconds=0.1"}}])
+def test_games_of_agents_that_time_limits_are_played_one_after_the_other(
+    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moemcts.runs import boards
+
+    run = experiment(tmp_path / "timed", **changes)
+    played: list[Any] = []
+
+    def play(game: Any, schedule: Any, conditions: Any, **options: Any) -> Any:
+        played.append((conditions.max_parallel, options["workers"]))
+        raise InterruptedError
+
+    monkeypatch.setattr(boards, "play_match", play)
+    schedule = types.SimpleNamespace(lineups=())
+    with pytest.raises(InterruptedError):
+        run.matches.boards.play(schedule, 0, label="x", crew=workers(2))  # type: ignore[arg-type]
+    assert played == [(1, None)]
+
+
+def test_an_export_finds_the_imported_games_of_its_run(tmp_path: Path) -> None:
+    from moemcts.cli.export import _own_dataset
+
+    game = plugins().game("tictactoe")
+    for name, seed in (("train", 1), ("validation", 2)):
+        players = [resolve_agent("random", game)] * 2
+        generate(game, players, 40, seed=seed, out=tmp_path / "data" / name, reference="tictactoe")
+    whole = open_sources(DataConfig(folder=str(tmp_path / "data")), tmp_path, game).training.id
+    for data, is_found in ((whole, True), (f"{whole}, 20 samples", True), ("another", False)):
+        found = _own_dataset(tmp_path / "experts", {"data": data}, game)
+        assert (found is not None and found.id == whole) == is_found
