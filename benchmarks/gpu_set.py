@@ -141,8 +141,8 @@ class GpuSet:
         return {name: round(sum(start.get(name, 0.0) for start in starts), 1) for start in starts for name in start}
 
     def is_left_behind(self, inside: Path) -> bool:
-        """Returns whether a file is not worth its way back: the control's networks, where others have gone on
-        from it the first one, and states of trainings.
+        """Returns whether a file is not worth its way back: states of trainings, the control's networks, and the first
+        one where others have gone on from it.
         """
         is_control = any(part.startswith((f"separated-{CONTROL}", CONTROL)) for part in inside.parts)
         has_more = any((self.folder / "run" / "experts").glob("lichess-*"))

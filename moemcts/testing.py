@@ -52,7 +52,7 @@ __all__ = [
 NUM_COPIES = 50
 """Positions, about, that are looked at in another process."""
 MOST_STEPS = 60
-"""Of a game that an agent is tested in: of a long one each takes it as long as any."""
+"""Of each game that an agent is tested in, so that long ones take no minutes."""
 NUM_SEARCHED = 8
 """Views of the first game, beside its start, that are searched."""
 
