@@ -3,6 +3,8 @@
     python benchmarks/selfplay_schemes.py OUT --game connect-four --gate "plies?cuts=12,24"
         [--config benchmarks/connect-four.toml] [--seed 0] [--seeds 3] [--arms single separated staged]
         [--games 100] [--simulations 50] [--record]
+    python benchmarks/selfplay_schemes.py OUT --game antichess --gate lichess --config benchmarks/antichess.toml
+        --games 200 --simulations 50 --seed 100 --seeds 12 [--record]
     python benchmarks/selfplay_schemes.py OUT --game connect-four [--config FILE] --arms single gumbel
         --variant "gumbel search.root=gumbel search.simulations=34 games.full_share=1"
 
