@@ -357,10 +357,11 @@ def test_the_depth_of_a_tree_is_no_limit_of_its_search() -> None:
     ("options", "told"),
     [
         ("batch=8", "batch has no effect without routing=queue; leave it out"),
-        ("temperature=1", "temperature has no effect without temperature_plies"),
+        ("temperature=1", "temperature has no effect with temperature_plies=0; leave it out"),
         ("simulations=0&temperature=1&temperature_plies=9", "temperature has no effect with simulations=0"),
-        ("stop_share=0.5", "stop_share has no effect without stop_tolerance"),
-        ("unpruned_actions=3", "unpruned_actions has no effect without pruning_visits"),
+        ("stop_share=0.5", "stop_share has no effect with stop_tolerance=0.0"),
+        ("unpruned_actions=3", "unpruned_actions has no effect with pruning_visits=0"),
+        ("considered_actions=4", "considered_actions has no effect with root=puct"),
     ],
 )
 def test_options_of_experts_that_nothing_comes_of_are_refused(options: str, told: str, experts: Path) -> None:

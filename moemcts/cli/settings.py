@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -105,7 +104,7 @@ def read_settings(
     layers = {path: value for path, value in layers.items() if path in left or path not in says}
     merge(values, {**layers, **explicit})
     configuration = validate(values, kind)
-    _check_effects(explicit, configuration)
+    _check_effects(explicit, file, configuration)
     _check_needs(needs, preset, configuration)
     return configuration
 
@@ -133,9 +132,9 @@ def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]
     return {path for path in left if default_of(kind, path)} if "summary" in file else left
 
 
-def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:
+def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configuration: RunConfig) -> None:
     from moemcts.dotted import lookup
-    from moemcts.runs.settings import IDLE_WITH, NEEDED, WITHOUT_EFFECT, default_of
+    from moemcts.runs.settings import WITHOUT_EFFECT, default_of
 
     values = configuration.model_dump()
     for master, idle in WITHOUT_EFFECT.items():
@@ -144,15 +143,11 @@ def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> Non
                 raise UsageError(
                     f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
                 )
-    # A file that a run has written says all its defaults.
-    chosen = {path for path in explicit if lookup(values, path) != default_of(type(configuration), path)}
-    for path, master in NEEDED.items():
-        if path in chosen and not lookup(values, master):
-            raise UsageError(f"{path} has no effect without {master}; give both or leave {path} out")
-    for path, master, idle_values in IDLE_WITH:
-        if path in chosen and (value := lookup(values, master)) in idle_values:
-            told = value if isinstance(value, str) else json.dumps(value)
-            raise UsageError(f"{path} has no effect with {master}={told}; change that or leave {path} out")
+    # A file that a run has written says all that there is.
+    said = explicit.keys() - (file if "summary" in file else ())
+    for path, reason in configuration.idle():
+        if path in said and lookup(values, path) != default_of(type(configuration), path):
+            raise UsageError(f"{path} has no effect {reason}; change that or leave {path} out")
 
 
 def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig) -> None:

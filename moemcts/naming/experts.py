@@ -45,14 +45,6 @@ _WORDS = {
 }
 """What options mean that are no settings of the search."""
 _BATCH = 64
-_NEEDED = {
-    "temperature": "temperature_plies",
-    "stop_share": "stop_tolerance",
-    "unpruned_actions": "pruning_visits",
-    "unpruning_visits": "pruning_visits",
-    "unpruning_factor": "pruning_visits",
-}
-"""Settings of the search, and those without which nothing comes of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +131,11 @@ class ExpertAgent:
 
         if self.routing and self.routing not in (*ROUTINGS, QUEUE):
             raise unknown_name("routing", self.routing, (*ROUTINGS, QUEUE))
-        if idle := self._idle(game):
+        try:
+            idle = self._idle(game)
+        except ValueError as error:
+            raise UsageError(f"{reference}: {told(error)}") from None
+        if idle:
             raise UsageError(f"{reference}: {idle}; leave it out")
         device = str(device_of(self.device))
         own = encoded_as(experts_in(folder), game)
@@ -163,9 +159,8 @@ class ExpertAgent:
         if self.simulations == 0:
             drawing = (name for name in vars(self) if name.startswith("temperature") and getattr(self, name))
             return next((f"{name} has no effect with simulations=0, the likeliest move" for name in drawing), "")
-        said = {name: getattr(self, name) or plugins().search_settings(game).get(name) for name in _NEEDED.values()}
-        idle = (name for name, needed in _NEEDED.items() if getattr(self, name) and not said[needed])
-        return next((f"{name} has no effect without {_NEEDED[name]}" for name in idle), "")
+        idle = self._search(game).idle()
+        return next((f"{name} has no effect {reason}" for name, reason in idle if getattr(self, name, None)), "")
 
     @property
     def _precision(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -16,7 +16,7 @@ from moemcts.naming import is_timed
 from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig
 from moemcts.search.config import SearchConfig
-from moemcts.sections import Section
+from moemcts.sections import Idle, Section
 from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"
@@ -24,10 +24,13 @@ GAME_PRESETS = "selfplay"
 _ALIKE = "expected games that are the same every time"
 
 
+_MEASURED = Idle(games=(0,))
+
+
 class GauntletConfig(Section):
     """How generations are measured: against the same opponents on the same openings, and against each other."""
 
-    every: int = Field(default=5, ge=1)
+    every: Annotated[int, _MEASURED] = Field(default=5, ge=1)
     """Generations between those that are measured; the last one is in any case."""
     games: int = Field(default=40, ge=0)
     """Against each opponent; 0 measures nothing."""
@@ -36,11 +39,11 @@ class GauntletConfig(Section):
     with them."""
     previous: bool = True
     """Whether each generation that is measured also plays the one measured before it."""
-    simulations: int | None = Field(default=None, ge=0)
+    simulations: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
     """Of the experts; those of `search` if not given, 0 for the policy alone."""
-    openings: str = ""
+    openings: Annotated[str, _MEASURED] = ""
     """A file of start positions; the game's own where empty."""
-    random_plies: int | None = Field(default=None, ge=0)
+    random_plies: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
     """Moves at random before the games from the game's own start positions; four by default where these are all alike,
     else none."""
     parallel: int = Field(default=128, ge=1)
@@ -74,6 +77,15 @@ class SelfPlayConfig(RunConfig):
     learning: PaceConfig = PaceConfig()
     promotion: PromotionConfig = PromotionConfig()
     gauntlet: GauntletConfig = GauntletConfig()
+
+    def idle(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yields also what other sections leave without effect."""
+        for path, reason in super().idle(prefix):
+            # What is not searched is drawn from the policy at this temperature, however many plies there were.
+            if self.games.searched or path != f"{prefix}search.temperature":
+                yield path, reason
+        if self.learning.steps is not None:
+            yield f"{prefix}training.epochs", f"beside {prefix}learning.steps={self.learning.steps}"
 
     @model_validator(mode="before")
     @classmethod

@@ -16,7 +16,7 @@ from moemcts.naming import usual_gate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm, make_arms
 from moemcts.search.config import SearchConfig
-from moemcts.sections import LATER, Section
+from moemcts.sections import LATER, Idle, Section
 
 WITHOUT_EFFECT = {
     "data.folder": ("data.games", "data.reader", "data.agent", "data.against", "data.keep", "data.random_plies"),
@@ -27,32 +27,6 @@ WITHOUT_EFFECT = {
     "gauntlet.openings": ("gauntlet.random_plies",),
 }
 """Settings, and those that have no effect where they are set."""
-NEEDED = {
-    "data.reader": "data.games",
-    "games.resign_moves": "games.resign_value",
-    "games.played_on": "games.resign_value",
-    "learning.rate_factor": "learning.rate_steps",
-}
-"""Settings, and those without which they have no effect."""
-_OF_PROMOTION = ("games", "simulations", "temperature", "goes_on", "parallel")
-IDLE_WITH: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
-    ("training.plateau_patience", "training.schedule", ("constant", "one_cycle", "cosine")),
-    ("training.plateau_factor", "training.schedule", ("constant", "one_cycle", "cosine")),
-    ("training.min_momentum", "training.schedule", ("constant", "plateau")),
-    ("training.channels_last", "training.precision", ("auto",)),
-    ("training.max_spikes", "training.spike", (None,)),
-    ("games.fast_simulations", "games.full_share", (1.0,)),
-    ("games.fast_simulations", "games.searched", (False,)),
-    ("games.full_share", "games.searched", (False,)),
-    ("games.opponent_share", "games.opponents", ("self",)),
-    ("games.league", "games.opponents", ("self",)),
-    *((f"gauntlet.{key}", "gauntlet.games", (0,)) for key in ("every", "simulations", "openings", "random_plies")),
-    ("promotion.score", "promotion.rule", ("none", "sprt")),
-    ("promotion.elo0", "promotion.rule", ("none", "score")),
-    ("promotion.elo1", "promotion.rule", ("none", "score")),
-    *((f"promotion.{key}", "promotion.rule", ("none",)) for key in _OF_PROMOTION),
-)
-"""Settings, and the values of others with which they have no effect."""
 SAMPLES = 200_000
 """Decisions of the games that are played where no preset says how many."""
 
@@ -81,7 +55,7 @@ class DataConfig(Section):
     """A dataset for the tables; empty takes what is held out."""
     games: str = ""
     """A file of games, such as PGN, that is imported first, to learn from instead of playing games."""
-    reader: str = ""
+    reader: Annotated[str, Idle(games=("",))] = ""
     """How that file is read, with options such as `pgn?min_elo=2200&validation=0.05`; by its ending where empty."""
     samples: int | None = Field(default=None, ge=100)
     """Decisions to learn from; of games that are there already, whole games drawn at random up to about so many, all

@@ -12,7 +12,7 @@ from moemcts.game import GameSpec
 from moemcts.search.foresight import LOOKS, EarlyEnd
 from moemcts.search.gumbel import GumbelRoot
 from moemcts.search.unpruning import Unpruning, thresholds
-from moemcts.sections import LATER, Mark, Section
+from moemcts.sections import LATER, Idle, Mark, Section
 
 FirstPlayUrgency = Literal["loss", "draw", "parent", "reduction"]
 
@@ -32,6 +32,10 @@ PROOF_INTERVAL = 5
 
 NOT_FOR_TREES = Mark()
 """A setting of which trees are not told, or by `SearchConfig.options` in another way."""
+_OF_GUMBEL = Idle(root=("puct",))
+_OF_PRUNING = Idle(pruning_visits=(0,))
+_DRAWN = Idle(temperature=(0,))
+_DRAWN_EARLY = Idle(temperature_plies=(0,))
 
 
 class SearchConfig(Section):
@@ -74,38 +78,38 @@ class SearchConfig(Section):
     root: Annotated[Literal["puct", "gumbel"], LATER, NOT_FOR_TREES] = "puct"
     """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
     improves the policy with any number of simulations (Danihelka et al. 2022)."""
-    considered_actions: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=16, ge=1, le=LARGEST_U32)
+    considered_actions: Annotated[int, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=16, ge=1, le=LARGEST_U32)
     """With root "gumbel": actions of the root that are tried at most."""
-    gumbel_noise: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=1.0, ge=0)
+    gumbel_noise: Annotated[float, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=1.0, ge=0)
     """With root "gumbel": factor of the noise; 0 plays the best, 1 learns."""
-    visit_offset: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=50.0, ge=0)
+    visit_offset: Annotated[float, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=50.0, ge=0)
     """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
-    value_scale: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=1.0, gt=0)
+    value_scale: Annotated[float, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=1.0, gt=0)
     """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
     pruning_visits: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
     """Visits from which on a node goes on with only the actions of the largest priors (progressive unpruning, Chaslot
     et al. 2008: T); 0 prunes nothing."""
-    unpruned_actions: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=5, ge=1, le=LARGEST_U32)
+    unpruned_actions: Annotated[int, LATER, NOT_FOR_TREES, _OF_PRUNING] = Field(default=5, ge=1, le=LARGEST_U32)
     """With pruning_visits: actions that are left then (k_init)."""
-    unpruning_visits: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=50.0, gt=0)
+    unpruning_visits: Annotated[float, LATER, NOT_FOR_TREES, _OF_PRUNING] = Field(default=50.0, gt=0)
     """With pruning_visits: visits that have to be surpassed for one more action (A)."""
-    unpruning_factor: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=1.3, ge=1.01)
+    unpruning_factor: Annotated[float, LATER, NOT_FOR_TREES, _OF_PRUNING] = Field(default=1.3, ge=1.01)
     """With pruning_visits: factor of visits from each such action to the next (B)."""
     stop_tolerance: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=0.0, ge=0)
     """A search ends before its last simulation where the visits that it would end with, as shares, changed by less than
     this since half as many simulations (virtual expansions, Ye et al. 2022: epsilon); 0 never."""
-    stop_share: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=0.2, ge=0, le=1)
+    stop_share: Annotated[float, LATER, NOT_FOR_TREES, Idle(stop_tolerance=(0,))] = Field(default=0.2, ge=0, le=1)
     """With stop_tolerance: share of the simulations before which no search ends (r)."""
     smart_pruning: Annotated[bool, LATER] = False
     """Whether a search ends where the simulations that are left cannot change which action is visited most, as in lc0:
     moves are those of whole searches, visits and values those made so far."""
-    temperature: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
+    temperature: Annotated[float, NOT_FOR_TREES, _DRAWN_EARLY] = Field(default=0.0, ge=0)
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
-    temperature_plies: Annotated[int, NOT_FOR_TREES] = Field(default=0, ge=0)
+    temperature_plies: Annotated[int, NOT_FOR_TREES, _DRAWN] = Field(default=0, ge=0)
     """Plies from the start of the game during which `temperature` holds; it is 0 afterwards."""
-    temperature_decay: Annotated[float, NOT_FOR_TREES] = Field(default=1.0, gt=0, le=1)
+    temperature_decay: Annotated[float, NOT_FOR_TREES, _DRAWN, _DRAWN_EARLY] = Field(default=1.0, gt=0, le=1)
     """Factor by which the temperature falls with every ply (CrazyAra 0.92)."""
-    quantile_clipping: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0, lt=1)
+    quantile_clipping: Annotated[float, NOT_FOR_TREES, _DRAWN, _DRAWN_EARLY] = Field(default=0.0, ge=0, lt=1)
     """Share of the least likely moves that is never drawn (CrazyAra 0.25)."""
     q_veto_delta: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
     """A move whose mean value is more than this above the most visited one's is played instead; 0 never (CrazyAra 0.4).

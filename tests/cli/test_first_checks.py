@@ -29,7 +29,12 @@ SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out
         ("--set promotion.score=0.6", "promotion.score has no effect with promotion.rule=none"),
         ("--set games.league=3", "games.league has no effect with games.opponents=self"),
         ("--set games.searched=false --set games.full_share=0.5", "games.full_share has no effect with games.searched"),
-        ("--set training.spike=null --set training.max_spikes=9", "max_spikes has no effect with training.spike=null"),
+        ("--set training.spike=null --set training.max_spikes=9", "max_spikes has no effect without training.spike;"),
+        ("--set learning.steps=9 --set training.epochs=2", "training.epochs has no effect beside learning.steps=9"),
+        (
+            "--set search.temperature_plies=0 --set search.temperature=2",
+            "has no effect with search.temperature_plies=0",
+        ),
         ("--set gauntlet.games=0 --set gauntlet.every=3", "gauntlet.every has no effect with gauntlet.games=0"),
         ("--start nowhere", "expected a folder of experts, got nowhere; there is no such folder"),
         ("--start chess", "was made for chess with planes"),

@@ -120,6 +120,10 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
             "--set training.schedule=constant --set training.plateau_patience=2",
             "training.plateau_patience has no effect with training.schedule=constant",
         ),
+        (
+            "--set training.schedule=constant --set training.tolerance=0.1",
+            "training.tolerance has no effect without training.patience and with training.schedule=constant",
+        ),
         ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
         ("--set training.epochs=inf", "training.epochs: Input should be a finite number, got 'inf'"),
         ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),

@@ -6,7 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from moemcts.sections import LATER, Section
+from moemcts.sections import LATER, Idle, Section
+
+_PROMOTING = Idle(rule=("none",))
+_TESTED = Idle(rule=("none", "score"))
 
 
 class _Section(Section):
@@ -35,10 +38,10 @@ class GamesConfig(_Section):
     searched: bool = True
     """Whether moves are searched; without, they are drawn from the policy at `search.temperature`, and what is learned
     of the policy is what it says already."""
-    full_share: float = Field(default=1.0, gt=0, le=1)
+    full_share: Annotated[float, Idle(searched=(False,))] = Field(default=1.0, gt=0, le=1)
     """Share of the moves that are searched in full and learned from; the others have `fast_simulations`, no noise, and
     are not learned from (playout cap randomisation, Wu 2019: 0.25)."""
-    fast_simulations: int | None = Field(default=None, ge=1)
+    fast_simulations: Annotated[int | None, Idle(full_share=(1,)), Idle(searched=(False,))] = Field(default=None, ge=1)
     """Simulations of the other moves; a quarter of a full search if not given."""
     random_plies: int = Field(default=0, ge=0)
     """Each game begins with 0 to so many moves at random, which are not learned from."""
@@ -47,15 +50,15 @@ class GamesConfig(_Section):
     resign_value: float | None = Field(default=None, gt=0, le=1)
     """A player gives up where it expects minus this or less for `resign_moves` of its moves in a row; without it all
     games are played to their end. Zero-sum games of two players in turn."""
-    resign_moves: int = Field(default=3, ge=1)
+    resign_moves: Annotated[int, Idle(resign_value=(None,))] = Field(default=3, ge=1)
     """Of its own moves in a row; forced ones do not count."""
-    played_on: float = Field(default=0.1, ge=0, le=1)
+    played_on: Annotated[float, Idle(resign_value=(None,))] = Field(default=0.1, ge=0, le=1)
     """Share of the games in which nobody gives up, from which the report says how often that would have been wrong."""
     opponents: str = "self"
     """Who sits in the other seats: `self`, `league` for earlier generations, or an agent."""
-    opponent_share: float = Field(default=1.0, ge=0, le=1)
+    opponent_share: Annotated[float, Idle(opponents=("self",))] = Field(default=1.0, ge=0, le=1)
     """Share of the games with these opponents; in the others the newest experts sit in all seats."""
-    league: int = Field(default=5, ge=1)
+    league: Annotated[int, Idle(opponents=("self",))] = Field(default=5, ge=1)
     """How many of the generations before the newest are in the league."""
     opponent_model: str = ""
     """Who the search believes to sit in the other seats; `self` searches for all of them. Empty takes the opponents
@@ -125,7 +128,7 @@ class PaceConfig(_Section):
     """Steps per generation of a stage that sees all samples, in place of `training.epochs`."""
     rate_steps: tuple[int, ...] = ()
     """Generations from which on the learning rate is multiplied by `rate_factor`, each time."""
-    rate_factor: float = Field(default=0.3, gt=0)
+    rate_factor: Annotated[float, Idle(rate_steps=((),))] = Field(default=0.3, gt=0)
     """By this."""
 
     def rate(self, generation: int) -> float:
@@ -139,20 +142,20 @@ class PromotionConfig(_Section):
     rule: Literal["none", "score", "sprt"] = "none"
     """none: always; score: if they score enough against those that played; sprt: if a sequential test says that they
     are stronger."""
-    games: int = Field(default=100, ge=2)
+    games: Annotated[int, _PROMOTING] = Field(default=100, ge=2)
     """Of the two against each other; with sprt at most."""
-    score: float = Field(default=0.55, gt=0, lt=1)
+    score: Annotated[float, Idle(rule=("none", "sprt"))] = Field(default=0.55, gt=0, lt=1)
     """The mean score above which they are promoted."""
-    parallel: Annotated[int | None, LATER] = Field(default=None, ge=1)
+    parallel: Annotated[int | None, LATER, _PROMOTING] = Field(default=None, ge=1)
     """Of these games so many are played side by side in one process and share batches, those of `games.parallel` if not
     given. Processes share the games where this is less."""
-    elo0: float = 0.0
+    elo0: Annotated[float, _TESTED] = 0.0
     """Difference in logistic Elo at which they are not."""
-    elo1: float = 20.0
+    elo1: Annotated[float, _TESTED] = 20.0
     """Difference at which they are."""
-    simulations: int | None = Field(default=None, ge=0)
+    simulations: Annotated[int | None, _PROMOTING] = Field(default=None, ge=0)
     """Of these games; those of `search` if not given, 0 for the policy alone."""
-    temperature: float = Field(default=0.0, ge=0)
+    temperature: Annotated[float, _PROMOTING] = Field(default=0.0, ge=0)
     """Of the first moves of these games, as many as in `search`; openings differ in any case."""
-    goes_on: Literal["newest", "champion"] = "newest"
+    goes_on: Annotated[Literal["newest", "champion"], _PROMOTING] = "newest"
     """Which experts learn on where those that learned last were not promoted: they themselves, or those that play."""

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from moemcts.errors import UsageError
-from moemcts.sections import LATER, Section
+from moemcts.sections import LATER, Idle, Section
 
+_NO_PLATEAU = ("constant", "one_cycle", "cosine")
 MOST_THREADS = 1024
 """Of one process: more of them are no faster anywhere, and stop a machine."""
 
@@ -34,7 +35,7 @@ class TrainerConfig(Section):
     """The highest learning rate."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
     """The highest momentum; the first beta of adamw."""
-    min_momentum: float = Field(default=0.8, ge=0, lt=1)
+    min_momentum: Annotated[float, Idle(schedule=("constant", "plateau"))] = Field(default=0.8, ge=0, lt=1)
     """The momentum of schedules one_cycle and cosine where the learning rate is highest; `momentum` where that is
     less."""
     weight_decay: float = Field(default=1e-4, ge=0)
@@ -42,18 +43,18 @@ class TrainerConfig(Section):
     schedule: Literal["constant", "one_cycle", "cosine", "plateau"] = "constant"
     """constant; one_cycle and cosine: learning rate up and down once per stage, momentum opposite; plateau: reduced
     where the held-out loss stops falling."""
-    plateau_patience: int = Field(default=5, ge=1)
+    plateau_patience: Annotated[int, Idle(schedule=_NO_PLATEAU)] = Field(default=5, ge=1)
     """Measurements without a better held-out loss after which schedule plateau reduces the learning rate."""
-    plateau_factor: float = Field(default=0.1, gt=0, lt=1)
+    plateau_factor: Annotated[float, Idle(schedule=_NO_PLATEAU)] = Field(default=0.1, gt=0, lt=1)
     """What schedule plateau multiplies the learning rate by."""
-    tolerance: float = Field(default=0.0, ge=0)
+    tolerance: Annotated[float, Idle(patience=(None,), schedule=_NO_PLATEAU)] = Field(default=0.0, ge=0)
     """How much lower a held-out loss has to be to count as better, for patience and schedule plateau."""
     patience: int | None = Field(default=None, ge=1)
     """Measurements without a better held-out loss after which a stage ends early; without it no stage does."""
     spike: float | None = Field(default=1.5, gt=1)
     """A held-out loss of so many times the one before, or a loss that is no number, puts weights, optimiser and
     schedule back to the measurement before."""
-    max_spikes: int = Field(default=5, ge=0)
+    max_spikes: Annotated[int, Idle(spike=(None,))] = Field(default=5, ge=0)
     """How often a stage is put back before the training gives up; CrazyAra's number is 20."""
     policy_weight: float = Field(default=0.9, ge=0)
     """Share of the policy's cross-entropy in the loss."""
@@ -82,7 +83,7 @@ class TrainerConfig(Section):
     precision: Literal["float32", "bf16", "auto"] = "float32"
     """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32. In
     place of auto, what is quickest for the network is tried and written down, channels_last with it."""
-    channels_last: Annotated[bool | None, LATER] = None
+    channels_last: Annotated[bool | None, LATER, Idle(precision=("auto",))] = None
     """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; by default not."""
     compile: bool | Literal["auto"] = False
     """Whether torch compiles the network first: slower to start, faster after, other in the last bits; auto tries it
