@@ -280,7 +280,7 @@ class Measures:
     def _routed(self, name: str, team: Sequence[Evaluator], batch: int, size: str) -> Row:
         views = self.game.views([(self.game.initial_state(number), 0) for number in range(batch)])
         shares = np.eye(3, dtype=np.float32)[np.arange(batch) % 3]
-        rate = self._calls_per_second(lambda: ROUTINGS[name](views, shares, team))
+        rate = self._calls_per_second(lambda: ROUTINGS[name].route(views, shares, team))
         return {"value": round(batch * rate), "unit": "positions/s"} | self.about(size)
 
     def _calls_per_second(self, call: Callable[[], object]) -> float:
@@ -295,13 +295,13 @@ class Measures:
     def _playing(self, evaluator: TorchEvaluator, groups: int, size: str) -> Row:
         """Returns evaluations per second in games played side by side, beside the network alone in such batches."""
         config = SearchConfig(simulations=self.scale.simulations, leaves_per_tree=8, noise_fraction=0.25)
-        agent = SearchAgent(self.game, ExpertSet(SinglePhase(), [evaluator]), config, in_flight=groups)
+        agent = SearchAgent(self.game, ExpertSet(SinglePhase(), [evaluator]), config)
         boards = openings_from_seeds(self.scale.games)
         lineups = [
             Lineup(agents=[agent, agent], opening=board.start, opening_name=board.name, seed=number)
             for number, board in enumerate(boards)
         ]
-        conditions = Conditions(max_parallel=self.scale.games, max_plies=self.scale.plies)
+        conditions = Conditions(max_parallel=self.scale.games, max_plies=self.scale.plies, in_flight=groups)
         started = time.perf_counter()
         for _ in play_games(self.game, lineups, conditions):
             pass

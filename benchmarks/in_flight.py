@@ -37,6 +37,7 @@ from moemcts.learn.loop.games import Cast, Counts, play_games
 from moemcts.learn.loop.players import Metered, SelfPlayer, Usage
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.thoughts import Flight
 
 NETWORKS = {
     "resnet": "chess",
@@ -107,7 +108,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
     batch = views.take(list(range(BATCH)))
     roots = {number: views.take(list(range(number * num_trees))) for number in (1, 2)}
     config = SearchConfig(simulations=SIMULATIONS, leaves_per_tree=1)
-    agents = {number: SearchAgent(game, evaluator, config, in_flight=number) for number in (1, 2)}
+    agents = {number: SearchAgent(game, evaluator, config) for number in (1, 2)}
 
     def alone() -> int:
         began, number = time.perf_counter(), 0
@@ -120,7 +121,17 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
         def search() -> int:
             agent = agents[number]
             before = agent.num_evaluations
-            agent.think(roots[number], [Seat(0, np.random.default_rng(row)) for row in range(number * num_trees)])
+            seats = [Seat(0, np.random.default_rng(row)) for row in range(number * num_trees)]
+            if number == 1:
+                agent.think(roots[number], seats)
+                return agent.num_evaluations - before
+            with Flight[int, object]() as flight:
+                for group in range(number):
+                    own = slice(group * num_trees, (group + 1) * num_trees)
+                    some = roots[number].take(range(own.start, own.stop))
+                    flight.start(group, agent.searching(some, seats[own]))
+                for _ in range(number):
+                    flight.land()
             return agent.num_evaluations - before
 
         return search

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
@@ -13,8 +14,23 @@ from moemcts.evaluation import Evaluation, Evaluator, check_alike, looks_at_batc
 from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
 
-Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
-"""Evaluates N views, given the phase weights `[N, K]` and the K experts."""
+QUEUE = "queue"
+"""The name of what `ExpertQueue` does, beside those of `ROUTINGS`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routing:
+    """Which experts evaluate which views, and what follows from that for those who ask."""
+
+    name: str
+    route: Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
+    """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
+    looks_at_batches: bool = False
+    """Whether the expert that a view gets depends on the views beside it."""
+    asks_one_each: bool = False
+    """Whether every view is evaluated by the expert of its weightiest phase alone, whatever is beside it."""
+    is_stacked: bool = False
+    """Whether PyTorch opens the experts so that all are computed at once."""
 
 
 class Evaluators(Sequence[Evaluator]):
@@ -59,20 +75,15 @@ class ExpertSet:
             raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
         self.gate = gate
         self.experts: Sequence[Evaluator] = experts if isinstance(experts, Evaluators) else tuple(experts)
-        self.routing = routing or (route_each if isinstance(gate, HardGate) else route_mixture)
+        self.routing = routing or (EACH if isinstance(gate, HardGate) else MIXTURE)
 
     @property
     def looks_at_batches(self) -> bool:
-        """Whether the expert that a view gets depends on the views beside it."""
-        return self.routing is route_majority
-
-    @property
-    def asks_one_each(self) -> bool:
-        """Whether every view is evaluated by the expert of its weightiest phase alone, whatever is beside it."""
-        return self.routing in (route_each, route_stacked)
+        """Whether what it says of a view depends on the views beside it."""
+        return self.routing.looks_at_batches or any(looks_at_batches(expert) for expert in self.experts)
 
     def evaluate(self, views: Views) -> Evaluation:
-        return self.routing(views, self.gate.weights(views), self.experts)
+        return self.routing.route(views, self.gate.weights(views), self.experts)
 
     def only(self, phases: Sequence[str], other: Evaluator) -> ExpertSet:
         """Returns a set with these experts alone, and another evaluator in the place of the rest.
@@ -137,14 +148,6 @@ def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) 
     return _route(views, weights.argmax(axis=1), experts)
 
 
-def route_stacked(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Evaluates every view by the expert of its weightiest phase, like `route_each`.
-
-    Experts that are opened for it, by PyTorch, are computed all at once; others one after the other.
-    """
-    return route_each(views, weights, experts)
-
-
 def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
     """Evaluates the whole batch by the expert of its most frequent phase, ties to the earlier one.
 
@@ -186,13 +189,13 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     return Evaluation(np.log(probabilities, out=probabilities), value)
 
 
-ROUTINGS: dict[str, Routing] = {
-    "each": route_each,
-    "stacked": route_stacked,
-    "majority": route_majority,
-    "mixture": route_mixture,
-}
-"""The routings that look at one batch at a time; `queue` is `ExpertQueue`, which looks across batches."""
+EACH = Routing(name="each", route=route_each, asks_one_each=True)
+STACKED = Routing(name="stacked", route=route_each, asks_one_each=True, is_stacked=True)
+MAJORITY = Routing(name="majority", route=route_majority, looks_at_batches=True)
+MIXTURE = Routing(name="mixture", route=route_mixture)
+ROUTINGS = {one.name: one for one in (EACH, STACKED, MAJORITY, MIXTURE)}
+"""The routings that look at one batch at a time, by name; `ExpertQueue` looks across batches."""
+ROUTING_NAMES = (*ROUTINGS, QUEUE)
 
 
 class ExpertQueue:

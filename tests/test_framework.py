@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,15 +16,18 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts.evaluation import (
     CachedEvaluator,
     Evaluation,
+    Evaluator,
     RolloutEvaluator,
     UniformEvaluator,
+    looks_at_batches,
     policy_probabilities,
 )
-from moemcts.experts import ExpertSet, Routing, route_each, route_majority, route_mixture
-from moemcts.game import Packed, Views
+from moemcts.experts import EACH, MAJORITY, MIXTURE, ExpertSet, Routing, route_mixture
+from moemcts.game import FloatArray, Packed, Views
 from moemcts.gates import PlyGate, RoundRobinGate, SinglePhase
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
+from moemcts.search import SearchAgent, SearchConfig
 from moemcts.testing import check_agent, check_evaluator, check_game, check_gate
 
 
@@ -85,16 +89,30 @@ def test_an_expert_set_has_one_expert_per_phase() -> None:
 
 def test_each_view_is_evaluated_by_the_expert_of_its_phase() -> None:
     experts = [Constant(0.0), Constant(0.1), Constant(0.2)]
-    team = ExpertSet(PlyGate([3, 6]), experts, routing=route_each)
+    team = ExpertSet(PlyGate([3, 6]), experts, routing=EACH)
     evaluation = team.evaluate(some_views(LATE, OPENING, MIDDLE, OPENING))
     assert evaluation.value.tolist() == pytest.approx([0.2, 0.0, 0.1, 0.0])
     assert [expert.num_views for expert in experts] == [2, 1, 1]
 
 
 def test_the_majority_decides_for_all_and_ties_go_to_the_earlier_phase() -> None:
-    team = ExpertSet(PlyGate([3, 6]), [Constant(0.0), Constant(0.1), Constant(0.2)], routing=route_majority)
+    team = ExpertSet(PlyGate([3, 6]), [Constant(0.0), Constant(0.1), Constant(0.2)], routing=MAJORITY)
     assert team.evaluate(some_views(LATE, OPENING, LATE)).value.tolist() == pytest.approx([0.2] * 3)
     assert team.evaluate(some_views(LATE, MIDDLE)).value.tolist() == pytest.approx([0.1] * 2)
+
+
+def test_a_routing_of_ones_own_says_what_follows_from_it() -> None:
+    def route_last(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
+        return experts[int(weights.argmax(axis=1).max())].evaluate(views)
+
+    experts = [Constant(0.0), Constant(0.1), Constant(0.2)]
+    team = ExpertSet(PlyGate([3, 6]), experts, routing=Routing(name="last", route=route_last, looks_at_batches=True))
+    assert looks_at_batches(team)
+    assert team.evaluate(some_views(MIDDLE, OPENING)).value.tolist() == pytest.approx([0.1, 0.1])
+    with pytest.raises(ValueError, match="each or stacked, with a queue, got last"):
+        SearchAgent(NativeConnectFour(), team, SearchConfig(simulations=4), queue=8)
+    one = ExpertSet(SinglePhase(), [team])
+    assert looks_at_batches(one), "what experts depend on, the set of them does"
 
 
 def test_a_mixture_is_convex_in_probabilities_and_values() -> None:
@@ -112,7 +130,7 @@ def test_a_mixture_is_convex_in_probabilities_and_values() -> None:
             return Evaluation(logits, np.full(len(views), self.value, np.float32))
 
     views = some_views(OPENING, MIDDLE)
-    evaluation = ExpertSet(Soft([3]), [Sure(2, 1.0), Sure(5, -1.0)], routing=route_mixture).evaluate(views)
+    evaluation = ExpertSet(Soft([3]), [Sure(2, 1.0), Sure(5, -1.0)], routing=MIXTURE).evaluate(views)
     probabilities = policy_probabilities(evaluation.logits, views.legal_mask())
     assert probabilities[:, 2] == pytest.approx([0.25, 0.25], abs=1e-5)
     assert probabilities[:, 5] == pytest.approx([0.75, 0.75], abs=1e-5)
@@ -126,7 +144,7 @@ def test_a_mixture_refuses_weights_that_are_not_convex(row: list[float]) -> None
         route_mixture(some_views(OPENING, MIDDLE), weights, [Constant(0.3), Constant(-0.2)])
 
 
-@pytest.mark.parametrize("routing", [route_each, route_mixture])
+@pytest.mark.parametrize("routing", [EACH, MIXTURE])
 def test_experts_of_one_set_value_the_same_players(routing: Routing) -> None:
     class Both:
         def evaluate(self, views: Views) -> Evaluation:
@@ -141,7 +159,7 @@ def test_experts_of_one_set_value_the_same_players(routing: Routing) -> None:
 def test_hard_weights_mix_to_what_each_expert_says() -> None:
     experts = [Constant(0.3), Constant(-0.2), Constant(0.9)]
     views = some_views(OPENING, MIDDLE, LATE)
-    mixed = ExpertSet(PlyGate([3, 6]), experts, routing=route_mixture).evaluate(views)
+    mixed = ExpertSet(PlyGate([3, 6]), experts, routing=MIXTURE).evaluate(views)
     routed = ExpertSet(PlyGate([3, 6]), experts).evaluate(views)
     assert mixed.value == pytest.approx(routed.value)
     legal = views.legal_mask()

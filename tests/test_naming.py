@@ -315,8 +315,6 @@ def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
         for decision in agent.act(views, [Seat(0, np.random.default_rng(row)) for row in range(3)]):
             assert (decision.simulations, decision.expert) == (30, 0)
             assert decision.action in range(9)
-    with pytest.raises(UsageError, match="expected in_flight of at least 1, and no more with a queue, got 2"):
-        resolve_agent(f"{experts}?backend=torch&routing=queue&in_flight=2", game)
     with pytest.raises(UsageError, match="no routing named 'queu'; did you mean 'queue'"):
         resolve_agent(f"{experts}?routing=queu", game)
 

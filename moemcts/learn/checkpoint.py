@@ -13,7 +13,7 @@ from torch import nn
 
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData, UsageError
-from moemcts.experts import ExpertSet, Routing, route_stacked
+from moemcts.experts import ExpertSet, Routing
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
@@ -152,7 +152,7 @@ class LoadedNetworks:
         device = str(device_of(device))
         inference.checked(device)
         if inference.backend == "torch":
-            open_experts = stacked_experts if routing is route_stacked else torch_experts
+            open_experts = stacked_experts if routing and routing.is_stacked else torch_experts
             return ExpertSet(self.gate, open_experts(self.networks, device, inference.precision), routing=routing)
         models: Sequence[bytes | None] = [None] * len(self.networks)
         if inference.precision == "int8":

@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from moemcts.evaluation import Evaluation
-from moemcts.experts import ROUTINGS, ExpertQueue, ExpertSet, route_each
-from moemcts.game import Game, Views
+from moemcts.experts import EACH, MAJORITY, MIXTURE, QUEUE, ROUTINGS, ExpertQueue, ExpertSet
+from moemcts.game import FloatArray, Game, Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.inference.quantise import agreement
 from moemcts.learn.threads import torch_threads
 
-QUEUE = "queue"
-MEASURED = ("each", "majority", "mixture", QUEUE)
+MEASURED = (EACH.name, MAJORITY.name, MIXTURE.name, QUEUE)
 """The routings that differ in what they answer, or in how they batch."""
 BATCH = 64
 """Positions of a batch, drawn at random: a search's come from fewer places of a game, and are purer."""
 NUM_BATCHES = 8
 REPEATS = 3
+_SURE = 60.0
+"""A policy is of one action alone where its logit is so much higher."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def measure_routings(
     legal = np.concatenate([views.legal_mask() for views in batches])
     found = []
     with torch_threads(1):
-        exact = Evaluation.joined(route_each(*both, team.experts) for both in zip(batches, weights, strict=True))
+        exact = Evaluation.joined(EACH.route(*both, team.experts) for both in zip(batches, weights, strict=True))
         for name in names:
             evaluate = _evaluation(name, team, dataset.game, batches)
             answers, seconds = evaluate(), []
@@ -76,7 +77,7 @@ def measure_routings(
                     agreement=alike.top1,
                     kl=alike.kl,
                     value=alike.value,
-                    purity=float(np.mean([_purity(name, each) for each in weights])),
+                    purity=float(np.mean([_purity(name, *both) for both in zip(batches, weights, strict=True)])),
                     positions_per_second=len(legal) / max(statistics.median(seconds), 1e-9),
                 )
             )
@@ -86,7 +87,7 @@ def measure_routings(
 def _evaluation(name: str, team: ExpertSet, game: Game, batches: Sequence[Views]) -> Callable[[], Evaluation]:
     """Returns what evaluates all batches by a routing, the gate's work included."""
     if name != QUEUE:
-        route = ROUTINGS[name]
+        route = ROUTINGS[name].route
         return lambda: Evaluation.joined(route(views, team.gate.weights(views), team.experts) for views in batches)
     return lambda: _queued(team, game, batches)
 
@@ -104,8 +105,21 @@ def _queued(team: ExpertSet, game: Game, batches: Sequence[Views]) -> Evaluation
     return Evaluation(whole.logits[order], whole.value[order])
 
 
-def _purity(name: str, weights: np.ndarray) -> float:
-    own = weights.argmax(axis=1)
-    if name == "majority":
-        return float((own == np.bincount(own).argmax()).mean())
-    return float(weights.max(axis=1).mean()) if name == "mixture" else 1.0
+def _purity(name: str, views: Views, weights: FloatArray) -> float:
+    """Returns which share of the answers is of the expert of the phase, by asking experts that say who they are."""
+    routing = ROUTINGS.get(name, EACH)
+    told = routing.route(views, weights, [_Naming(phase, weights.shape[1]) for phase in range(weights.shape[1])])
+    shares = np.exp(told.logits)
+    return float((shares[np.arange(len(views)), weights.argmax(axis=1)] / shares.sum(axis=1)).mean())
+
+
+class _Naming:
+    """An expert whose policy is its own number."""
+
+    def __init__(self, phase: int, num_phases: int) -> None:
+        self._logits = np.full(num_phases, -_SURE, dtype=np.float32)
+        self._logits[phase] = 0.0
+
+    def evaluate(self, views: Views) -> Evaluation:
+        logits = np.tile(self._logits, (len(views), 1))
+        return Evaluation(logits, np.zeros(len(views), dtype=np.float32))

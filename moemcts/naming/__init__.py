@@ -11,7 +11,7 @@ from moemcts.naming.agents import (
     settled,
     with_options,
 )
-from moemcts.naming.experts import AUTO, LIMITS, QUEUE
+from moemcts.naming.experts import AUTO, LIMITS
 from moemcts.naming.folders import (
     EXPERTS,
     experts_in,
@@ -30,7 +30,6 @@ __all__ = [
     "AUTO",
     "EXPERTS",
     "LIMITS",
-    "QUEUE",
     "SELF",
     "TIMES",
     "Contestant",

@@ -145,8 +145,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     they are chosen.
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
     keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
-    named backend the precision is float32 unless it is named too. `device=cuda` runs them on a GPU. `in_flight=2`
-    searches half of the games while the leaves of the others are evaluated, on a core of its own or a GPU. Settings of
+    named backend the precision is float32 unless it is named too. `device=cuda` runs them on a GPU. Settings of
     the search (`SearchConfig`) have their own names, but `leaves` for `leaves_per_tree` and `noise` for
     `noise_fraction`: `solver=true&reuse=true`.
     """

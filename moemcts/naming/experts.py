@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
-from moemcts.experts import ROUTINGS, ExpertSet, ValuedBy
+from moemcts.experts import QUEUE, ROUTING_NAMES, ROUTINGS, ExpertSet, ValuedBy
 from moemcts.game import Game
 from moemcts.naming.folders import experts_in, folder_of
 from moemcts.naming.opponents import opponents_named, usual_opponents
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from moemcts.learn.checkpoint import LoadedNetworks
     from moemcts.learn.inference.backends import Inference
 
-QUEUE = "queue"
-"""The routing that looks across batches, beside those of `ROUTINGS`."""
 LIMITS = ("simulations", "nodes", "seconds")
 """Options that limit a search."""
 AUTO = "auto"
 """The backend, the precision and the device that are chosen here."""
 _WORDS = {
-    "routing": f"Who evaluates the leaves of a batch: {', '.join([*ROUTINGS, QUEUE])}; by default what fits the gate.",
+    "routing": f"Who evaluates the leaves of a batch: {', '.join(ROUTING_NAMES)}; by default what fits the gate.",
     "batch": "Leaves that wait, with routing=queue, until they are evaluated at once.",
     "gate": "Another gate of as many phases, by which the experts are chosen.",
     "opponents": "Who the search expects in the other seats, by default the game's usual agent; self searches for all.",
@@ -41,7 +39,6 @@ _WORDS = {
     "backend": "What runs the networks: torch, onnxruntime, openvino, or auto, the quickest here.",
     "precision": "float32, bf16, int8 where models are exported, or auto, the quickest here that keeps the policy.",
     "device": "Where they run: cpu, cuda, or auto.",
-    "in_flight": "Groups of games: with 2 one is searched while the leaves of the other are evaluated.",
 }
 """What options mean that are no settings of the search."""
 _BATCH = 64
@@ -98,7 +95,6 @@ class ExpertAgent:
     backend: str = AUTO
     precision: str = ""
     device: str = "cpu"
-    in_flight: int = 1
 
     @classmethod
     def saying(cls, options: Mapping[str, Any], game: Game) -> Self:
@@ -129,8 +125,8 @@ class ExpertAgent:
         from moemcts.learn.checkpoint import load_networks
         from moemcts.learn.training.ranks import device_of
 
-        if self.routing and self.routing not in (*ROUTINGS, QUEUE):
-            raise unknown_name("routing", self.routing, (*ROUTINGS, QUEUE))
+        if self.routing and self.routing not in ROUTING_NAMES:
+            raise unknown_name("routing", self.routing, ROUTING_NAMES)
         try:
             idle = self._idle(game)
         except ValueError as error:
@@ -212,7 +208,7 @@ class ExpertAgent:
         model = opponents_named(self.opponents or usual_opponents(game), game)
         queue = self.batch if self.routing == QUEUE else None
         config = self._search(game)
-        return SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=self.in_flight, name=name)
+        return SearchAgent(game, experts, config, opponents=model, queue=queue, name=name)
 
     def _search(self, game: Game) -> SearchConfig:
         """Returns the game's settings of the search with those that are said here."""

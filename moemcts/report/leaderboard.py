@@ -14,6 +14,7 @@ from typing import Any
 
 from moemcts.arena.intervals import FEWEST_DEGREES, Interval, pooled_interval, t_quantile
 from moemcts.errors import DamagedFile, UsageError
+from moemcts.experts import EACH
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Cell, Table, fixed
 from moemcts.store import parse_json
@@ -28,7 +29,8 @@ VARIANCE = "variance"
 """Of the points of one seed, by its games; rows of older suites do not say."""
 LOSSES = ("loss_single", "loss_mixture")
 ORIGIN = ("command", "commit", "machine", "date")
-EACH = "each"
+OWN = EACH.name
+"""The routing of the runs themselves, to which others are compared."""
 SPEED = "positions_per_second"
 MEASURES = ("agreement", "purity", "kl", SPEED)
 """What is told of each routing."""
@@ -75,7 +77,7 @@ def checked_row(row: object, place: str) -> dict[str, Any]:
             raise DamagedFile(f"{place}: expected {key!r} of at least {least}, got {row[key]}; {_HINT}")
     if not _are_measured(row.get("routings", {})):
         raise DamagedFile(
-            f"{place}: expected {', '.join(MEASURES)} of each routing and of {EACH!r}, got {row['routings']!r:.40}; "
+            f"{place}: expected {', '.join(MEASURES)} of each routing and of {OWN!r}, got {row['routings']!r:.40}; "
             f"{_HINT}"
         )
     return row
@@ -92,7 +94,7 @@ def _are_measured(routings: object) -> bool:
     for one in routings.values():
         if not isinstance(one, dict) or not {*MEASURES} <= one.keys() or not all(map(_is_number, one.values())):
             return False
-    return not routings or routings.get(EACH, {SPEED: 0})[SPEED] > 0
+    return not routings or routings.get(OWN, {SPEED: 0})[SPEED] > 0
 
 
 def leaderboard(rows: Sequence[Row], title: str) -> Report:
@@ -182,7 +184,7 @@ def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[s
         known = [one for one in found if routing in one]
         keys = [key for key in known[0][routing] if all(key in one[routing] for one in known)]
         means[routing] = {key: statistics.fmean(one[routing][key] for one in known) for key in keys}
-        means[routing]["speed"] = statistics.fmean(one[routing][SPEED] / one[EACH][SPEED] for one in known)
+        means[routing]["speed"] = statistics.fmean(one[routing][SPEED] / one[OWN][SPEED] for one in known)
     return means
 
 
@@ -217,7 +219,7 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
     """Returns the gates of every game that has several, the best first."""
     cells: list[list[Cell]] = []
     for game in dict.fromkeys(line["game"] for line in lines):
-        here = [line for line in lines if line["game"] == game and line["routing"] == EACH]
+        here = [line for line in lines if line["game"] == game and line["routing"] == OWN]
         gates = list(dict.fromkeys(line["gate"] for line in here))
         if len(gates) < 2:
             continue
@@ -240,7 +242,7 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
 
 def _routings(lines: Sequence[Row]) -> list[Section]:
     """Returns what each routing changes and costs, over all sets of experts."""
-    teams = [line for line in lines if line["routing"] == EACH and line["routings"]]
+    teams = [line for line in lines if line["routing"] == OWN and line["routings"]]
     cells: list[list[Cell]] = []
     for routing in dict.fromkeys(name for line in teams for name in line["routings"]):
         measured = [line["routings"][routing] for line in teams if routing in line["routings"]]
@@ -270,7 +272,7 @@ def _routings(lines: Sequence[Row]) -> list[Section]:
 
 def _costs(lines: Sequence[Row]) -> list[Section]:
     """Returns what sets of experts cost to train, by scheme and cost."""
-    known = [line for line in lines if line["routing"] == EACH and line["cost"] is not None]
+    known = [line for line in lines if line["routing"] == OWN and line["cost"] is not None]
     cells: list[list[Cell]] = []
     for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in known):
         same = [line for line in known if (line["scheme"], line["cost"]) == (scheme, cost)]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from moemcts.errors import DamagedFile, ForeignData
-from moemcts.experts import ROUTINGS
-from moemcts.naming import QUEUE
+from moemcts.experts import QUEUE, ROUTINGS
 from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import checked_row
@@ -18,7 +17,7 @@ from moemcts.runs.experiment import Experiment
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
 from moemcts.runs.run import changes
-from moemcts.runs.suite import EACH, Unit, told_of
+from moemcts.runs.suite import OWN, Unit, told_of
 from moemcts.runs.times import TIMES, Timed, starts
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, write_json
@@ -125,7 +124,7 @@ class DoUnit:
             experiment.work(times)
         outcomes = experiment.outcomes()
         # Its folder may be older than the suite's file: a row says what was played.
-        own = (experiment.config.search.simulations or 0, EACH)
+        own = (experiment.config.search.simulations or 0, OWN)
         further = [pair for pair in unit.played if pair != own]
         rows = [self._row(unit, arm, *own, _Points.of(outcomes.searched, arm)) for arm in experiment.teams]
         for budget, routing in further:
@@ -195,7 +194,7 @@ class DoUnit:
         model = matches.opponent_model()
         agents = {}
         for one in (single, arm):
-            other = "" if one is single or routing == EACH else routing
+            other = "" if one is single or routing == OWN else routing
             agents[one.name] = SearchAgent(
                 experiment.game,
                 trainings.experts(

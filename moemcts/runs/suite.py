@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from moemcts.dotted import flat, merge
 from moemcts.errors import MoemctsError, UsageError, unknown_name
-from moemcts.experts import ROUTINGS
-from moemcts.naming import QUEUE
+from moemcts.experts import EACH, ROUTING_NAMES
 from moemcts.plugins import plugins
 from moemcts.runs.arms import file_label
 from moemcts.runs.presets import layered, load_preset
@@ -21,7 +20,7 @@ from moemcts.runs.programs import refuse_programs
 from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
 from moemcts.store import read_toml
 
-EACH = "each"
+OWN = EACH.name
 """The routing of an experiment itself: every position by its own expert."""
 _NOT_DECIDING = ("summary", "match.parallel")
 
@@ -52,7 +51,7 @@ class SuiteSize(BaseModel):
     schemes: tuple[str, ...] = ("separated",)
     budgets: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(50,), min_length=1)
     """Simulations per move."""
-    routings: tuple[str, ...] = (EACH,)
+    routings: tuple[str, ...] = (OWN,)
     """How batches go to experts in games; `each` is what an experiment plays. What they do to batches is measured for
     all there are."""
     seeds: int = Field(default=1, ge=1)
@@ -83,7 +82,7 @@ class Unit:
     def played(self) -> list[tuple[int, str]]:
         """The budgets and routings that there are rows of, that of the experiment itself first."""
         size = self.size
-        own = (size.budgets[0], EACH)
+        own = (size.budgets[0], OWN)
         pairs = [(budget, routing) for budget in size.budgets for routing in self.game.routings or size.routings]
         return list(dict.fromkeys([own, *pairs]))
 
@@ -142,8 +141,8 @@ def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[U
             if not allow_programs:
                 refuse_programs(config, str(file))
             for _, routing in unit.played:
-                if routing not in (known := (*ROUTINGS, QUEUE)):
-                    raise unknown_name("routing", routing, known)
+                if routing not in ROUTING_NAMES:
+                    raise unknown_name("routing", routing, ROUTING_NAMES)
     return units
 
 

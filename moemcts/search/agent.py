@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -18,7 +17,7 @@ from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
 from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.search.selection import choose_move
-from moemcts.thoughts import Flight, Thought, think
+from moemcts.thoughts import Thought, think
 
 MOST_IDLE_NODES = 10_000
 """Nodes of the largest tree of a search that is kept for the next decision, which then need not ask for memory."""
@@ -39,15 +38,12 @@ class SearchAgent:
         *,
         opponents: Opponents = None,
         queue: int | None = None,
-        in_flight: int = 1,
         name: str = "search",
     ) -> None:
-        """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then. With
-        `in_flight`, trees are searched in so many groups, one while another's leaves are evaluated.
+        """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then.
 
         Raises ValueError for a queue of an evaluator that is no set of experts, of a set in which not every view asks
-        one expert, in several groups, or with rollouts or a cache, and for a cache of an evaluator whose answers depend
-        on their batch.
+        one expert, or with rollouts or a cache, and for a cache of an evaluator whose answers depend on their batch.
         """
         self.name = name
         self.config = config
@@ -62,13 +58,10 @@ class SearchAgent:
             self._valued_by = CachedEvaluator(self._valued_by, size=config.cache_size)
         self._opponents = opponents
         self._queue = queue
-        self._in_flight = in_flight
         if queue is not None:
             _check_queued(evaluator)
         if queue is not None and queue < 1:
             raise ValueError(f"expected a queue's batch of at least 1 position, got {queue}")
-        if in_flight < 1 or (queue is not None and in_flight > 1):
-            raise ValueError(f"expected in_flight of at least 1, and no more with a queue, got {in_flight}")
         for option in ("rollout_plies", "cache_size"):
             if queue is not None and (number := getattr(config, option)):
                 raise ValueError(f"expected no {option} with a queue, got {number}")
@@ -128,20 +121,10 @@ class SearchAgent:
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns what the search found out about each view, before a move is chosen."""
-        num_groups = min(self._in_flight, len(seats))
-        kept = self._remembered(seats)
-        if num_groups <= 1:
-            return think(self._searching(views, seats, kept))
-        bounds = np.linspace(0, len(seats), num_groups + 1).astype(int).tolist()
-        with Flight[int, list[SearchResult]]() as flight:
-            for start, stop in itertools.pairwise(bounds):
-                some = views.take(list(range(start, stop)))
-                flight.start(start, self._searching(some, seats[start:stop], kept[start:stop]))
-            found = dict(flight.land() for _ in range(num_groups))
-        return [result for start in bounds[:-1] for result in found[start]]
+        return think(self._searching(views, seats, self._remembered(seats)))
 
     def searching(self, views: Views, seats: Sequence[Seat]) -> Thought[list[SearchResult]]:
-        """Returns what comes to that; several may be under way, each with trees of its own.
+        """Asks for the evaluations of a search and returns the results that `think` does; several may be under way.
 
         Trees that seats remember are used up, also where an error ends it.
         """
@@ -185,6 +168,8 @@ def _check_queued(evaluator: Evaluator) -> None:
     """Raises ValueError unless it is a set of experts of which every view asks one, as a queue does."""
     if not isinstance(evaluator, ExpertSet):
         raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
-    if not evaluator.asks_one_each:
-        routing = next((name for name, one in ROUTINGS.items() if one is evaluator.routing), repr(evaluator.routing))
-        raise ValueError(f"expected experts of which every view asks one, each or stacked, with a queue, got {routing}")
+    if not evaluator.routing.asks_one_each:
+        fitting = " or ".join(name for name, one in ROUTINGS.items() if one.asks_one_each)
+        raise ValueError(
+            f"expected experts of which every view asks one, {fitting}, with a queue, got {evaluator.routing.name}"
+        )

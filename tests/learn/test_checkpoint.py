@@ -11,7 +11,7 @@ from networks_for_tests import GATE, NETWORK, damage, positions, save, trained_n
 from torch import nn
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
-from moemcts.experts import route_majority
+from moemcts.experts import MAJORITY
 from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded
 from moemcts.learn.weights import load_state, read_state
@@ -37,7 +37,7 @@ def test_loaded_experts_evaluate_like_those_that_were_saved(tmp_path: Path) -> N
 
 def test_the_routing_is_the_callers_choice(tmp_path: Path) -> None:
     save(tmp_path)
-    assert load_experts(tmp_path, TicTacToe(), plugins(), routing=route_majority).routing is route_majority
+    assert load_experts(tmp_path, TicTacToe(), plugins(), routing=MAJORITY).routing is MAJORITY
 
 
 def test_experts_of_another_game_or_encoding_are_refused_with_both_sides(tmp_path: Path) -> None:

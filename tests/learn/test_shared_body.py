@@ -11,7 +11,7 @@ from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
 from moemcts.errors import MoemctsError
-from moemcts.experts import ExpertSet, route_majority, route_mixture
+from moemcts.experts import MAJORITY, MIXTURE, ExpertSet
 from moemcts.learn.checkpoint import load_experts, save_experts
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.inference.shared_body import SharedBody, torch_experts
@@ -115,7 +115,7 @@ def test_one_pass_through_the_body_gives_what_each_network_gives_alone(trained: 
         assert (expert.evaluate(views).logits == alone[phase].logits).all()
 
 
-@pytest.mark.parametrize("routing", [route_majority, route_mixture])
+@pytest.mark.parametrize("routing", [MAJORITY, MIXTURE])
 def test_other_routings_see_ordinary_experts(trained: list[Trained], data: Dataset, routing: Any) -> None:
     networks = [one.network for one in trained]
     views = data.views(np.arange(60))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from moemcts.agents import Agent, Decision, PolicyAgent, Seat
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
-from moemcts.experts import ROUTINGS, ExpertSet, route_majority
+from moemcts.experts import MAJORITY, ROUTINGS, ExpertSet
 from moemcts.game import FloatArray, Game, Views
 from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.plugins import plugins
@@ -18,20 +20,31 @@ from moemcts.search import SearchAgent, SearchConfig
 from moemcts.thoughts import Flight, Thought
 
 
+def decisions(agent: SearchAgent, views: Views, seats: Sequence[Seat], num_groups: int) -> list[Decision]:
+    """Returns what an agent decides about views that it is asked about in groups, one while another is evaluated."""
+    bounds = np.linspace(0, len(seats), min(num_groups, len(seats)) + 1).astype(int).tolist()
+    with Flight[int, Sequence[Decision]]() as flight:
+        for start, stop in itertools.pairwise(bounds):
+            flight.start(start, agent.thought(views.take(range(start, stop)), seats[start:stop]))
+        found = dict(flight.land() for _ in bounds[1:])
+    return [decision for start in bounds[:-1] for decision in found[start]]
+
+
 def play(game: Game, in_flight: int, *, num: int, reuse: bool = False, opponents: Any = None) -> list[Decision]:
     """Returns what an agent decides in the first rounds of some games."""
     config = SearchConfig(simulations=24, leaves_per_tree=3, noise_fraction=0.2, reuse=reuse)
     # An evaluation of random playouts depends on its row alone, to the last bit.
-    agent = SearchAgent(game, RolloutEvaluator(game.spec), config, opponents=opponents, in_flight=in_flight)
+    agent = SearchAgent(game, RolloutEvaluator(game.spec), config, opponents=opponents)
     states = [game.initial_state(number) for number in range(num)]
     seats = [Seat(state.active_players[0], np.random.default_rng(number)) for number, state in enumerate(states)]
     found: list[Decision] = []
     for _ in range(2):
-        decisions = agent.act(game.views([(state, state.active_players[0]) for state in states]), seats)
-        found += decisions
+        views = game.views([(state, state.active_players[0]) for state in states])
+        decided = decisions(agent, views, seats, in_flight)
+        found += decided
         states = [
             state.play([decision.action, *(state.legal_actions(player)[0] for player in state.active_players[1:])])
-            for state, decision in zip(states, decisions, strict=True)
+            for state, decision in zip(states, decided, strict=True)
         ]
         seats = [
             Seat(state.active_players[0], seat.rng, seat.memory) for seat, state in zip(seats, states, strict=True)
@@ -101,20 +114,12 @@ def test_an_error_of_the_evaluator_comes_out_and_nothing_goes_on_behind_it() -> 
         def evaluate(self, views: Views) -> Evaluation:
             raise ArithmeticError("no numbers today")
 
-    agent = SearchAgent(game, Fails(), SearchConfig(simulations=4), in_flight=2)
+    agent = SearchAgent(game, Fails(), SearchConfig(simulations=4))
+    views = game.views([(game.initial_state(), 0)] * 2)
     before = threading.active_count()
     with pytest.raises(ArithmeticError, match="no numbers today"):
-        agent.act(game.views([(game.initial_state(), 0)] * 2), [Seat(0, np.random.default_rng(0)) for _ in range(2)])
+        decisions(agent, views, [Seat(0, np.random.default_rng(0)) for _ in range(2)], 2)
     assert threading.active_count() == before
-
-
-def test_groups_and_queues_do_not_go_together() -> None:
-    game = plugins().game("tictactoe")
-    experts = ExpertSet(SinglePhase(), [UniformEvaluator(game.spec)])
-    with pytest.raises(ValueError, match="in_flight of at least 1, and no more with a queue, got 2"):
-        SearchAgent(game, experts, SearchConfig(simulations=4), queue=8, in_flight=2)
-    with pytest.raises(ValueError, match="in_flight of at least 1, and no more with a queue, got 0"):
-        SearchAgent(game, experts, SearchConfig(simulations=4), in_flight=0)
 
 
 @pytest.mark.parametrize("routing", ["majority", "mixture", "each", "stacked"])
@@ -152,17 +157,13 @@ def test_a_batch_that_is_full_without_anything_is_refused(batch: int) -> None:
 
 
 @pytest.mark.parametrize("simulations", [0, 24])
-@pytest.mark.parametrize("in_flight", [1, 2])
-def test_the_majority_is_that_of_one_search(simulations: int, in_flight: int) -> None:
+def test_the_majority_is_that_of_one_search(simulations: int) -> None:
     """Positions of different phases, asked about together and alone."""
     game = plugins().game("tictactoe")
-    team = ExpertSet(
-        PlyGate([2, 4]), [RolloutEvaluator(game.spec, seed=seed) for seed in range(3)], routing=route_majority
-    )
+    team = ExpertSet(PlyGate([2, 4]), [RolloutEvaluator(game.spec, seed=seed) for seed in range(3)], routing=MAJORITY)
     agent: Agent = PolicyAgent(team)
     if simulations:
-        config = SearchConfig(simulations=simulations, leaves_per_tree=4)
-        agent = SearchAgent(game, team, config, in_flight=in_flight)
+        agent = SearchAgent(game, team, SearchConfig(simulations=simulations, leaves_per_tree=4))
     states = [game.parse_state(moves) for moves in (".........", "X........", "X.X.O....", "XOX.O....", "X...O....")]
     views = game.views([(state, state.active_players[0]) for state in states])
     seats = [Seat(state.active_players[0], np.random.default_rng(0)) for state in states]
