@@ -5,29 +5,19 @@ With two groups of tables one is thought about while the positions of the other 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import math
-import signal
-import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from operator import index
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from moemcts.agents import Agent, Decision, Policy, Seat, at_once, thought_of
-from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside
-from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, Player, State, Views, random_action
-from moemcts.thoughts import Flight, Thought, think
-
-LONGEST = 86_400.0
-"""Seconds that a decision may be limited to: a day, so that a timer takes them for any number of views."""
-_CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
-"""What memories are that agents may change in place; anything else they replace."""
+from moemcts.agents import Agent, Decision, Seat, thought_of
+from moemcts.asking import Answer, ask, asking, check_interruptible, check_patience
+from moemcts.errors import AgentFailure, Failure
+from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, Player, State, random_action
+from moemcts.thoughts import Flight
 
 
 @dataclass(eq=False, kw_only=True)
@@ -96,6 +86,11 @@ def seats_of(num_players: int, *seed: int) -> list[Seat]:
     ]
 
 
+def chance_of(num_players: int, *seed: int) -> np.random.Generator:
+    """Returns what draws a game's chance: a stream beside those of its seats."""
+    return np.random.default_rng(np.random.SeedSequence((*seed, num_players)))
+
+
 def play(
     game: Game,
     tables: Iterable[T],
@@ -120,7 +115,7 @@ def play(
     """
     if patience is not None:
         check_patience(patience)
-        _check_interruptible()
+        check_interruptible()
     if max_parallel < 1:
         raise ValueError(f"expected room for at least one game, got max_parallel={max_parallel}")
     if in_flight < 1:
@@ -136,18 +131,6 @@ def play(
         for batch in done.batches:
             done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
         yield done.steps()
-
-
-def check_patience(seconds: float) -> None:
-    """Raises UsageError for a limit per decision that no timer can keep."""
-    if not 0 < seconds <= LONGEST:
-        raise UsageError(
-            f"expected more than 0 and at most {LONGEST:.0f} seconds per decision, got {seconds:g}; leave it out "
-            "for no limit"
-        )
-
-
-Answer = Decision | Failure
 
 
 def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int) -> Iterator[list[Step[T]]]:
@@ -168,7 +151,7 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
                     thought = thought_of(batch.agent, views, batch.seats)
-                    flight.start((group, batch), _asking(batch.agent, views, batch.seats, thought))
+                    flight.start((group, batch), asking(batch.agent, views, batch.seats, thought))
                 if not group.round.batches:
                     ready.append(group)
             if not len(flight):
@@ -178,109 +161,6 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
             group.round.take(batch, answers)
             if not group.round.num_missing:
                 ready.append(group)
-
-
-def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
-    """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
-
-    Raises GameFailure where the game raised when the framework's own agents asked it, or gave them what no game may.
-
-    Where it raises an error, it is asked for one view at a time with the randomness and the memories it began with, so
-    that only those views fail to which it has no answer. A memory of a class of the agent's own that it has changed in
-    place, and not replaced, stays changed (`Seat`). Legality is not checked.
-    """
-    return think(_asking(agent, views, seats, at_once(agent, views, seats), patience))
-
-
-def _asking(
-    agent: Agent,
-    views: Views,
-    seats: Sequence[Seat],
-    thought: Thought[Sequence[Decision]],
-    patience: float | None = None,
-) -> Thought[list[Answer]]:
-    """Returns what comes to the answers of `ask`, by a thought of the agent about these views."""
-    # One alone is not asked again.
-    before = [(seat.rng.bit_generator.state, _kept(seat.memory)) for seat in seats] if len(seats) > 1 else []
-    try:
-        with _time_limit(None if patience is None else patience * len(seats)):
-            decisions, failures = yield from _heard(thought)
-        return _checked(decisions, failures, len(seats))
-    except _TooSlow:
-        failure = Failure("timeout", f"no decision within {patience:g} s")
-    except Exception as error:
-        if _is_of_the_game(error):
-            if isinstance(error, UnlawfulGame):
-                raise
-            raise GameFailure(f"the game raised {one_line(error)}") from error
-        failure = Failure("crash", one_line(error))
-    if len(seats) == 1:
-        return [failure]
-    answers: list[Answer] = []
-    for row, (seat, (state, memory)) in enumerate(zip(seats, before, strict=True)):
-        seat.rng.bit_generator.state, seat.memory = state, memory
-        answers += ask(agent, views.take([row]), [seat], patience=patience)
-    return answers
-
-
-def _kept(memory: Any) -> Any:
-    """Returns a memory as it is now, whatever an agent that keeps to `Seat` does with it."""
-    return deepcopy(memory) if isinstance(memory, _CONTAINERS) else memory
-
-
-def _is_of_the_game(error: Exception) -> bool:
-    """Returns whether a game raised, or gave what no game may, where the framework asked it.
-
-    Then no code of the agent's own was under way.
-    """
-    calls = outside(error)
-    if not calls:
-        return isinstance(error, UnlawfulGame)
-    return isinstance(calls[0][0].f_locals.get("self"), Game | State)
-
-
-def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decision], Mapping[int, Failure]]]:
-    try:
-        return (yield from thought), {}
-    except AgentFailure as failure:
-        return failure.decisions, failure.failures
-
-
-def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num_views: int) -> list[Answer]:
-    found = len(decisions) if isinstance(decisions, Sized) else type(decisions).__name__
-    if found != num_views:
-        raise ValueError(f"expected {num_views} decisions, one per view, got {found}")
-    answers = [failures.get(row, decision) for row, decision in enumerate(decisions)]
-    for answer in answers:
-        if not isinstance(answer, Decision | Failure):
-            raise TypeError(f"expected a Decision, got {answer!r}")
-    return [_plain(answer) if isinstance(answer, Decision) else answer for answer in answers]
-
-
-def _plain(decision: Decision) -> Answer:
-    """Returns a decision in numbers of Python's own, as files keep them, or what is wrong with its numbers."""
-    value, expert, policy = decision.value, decision.expert, decision.policy
-    if policy is not None and not (isinstance(policy, Policy) and len(policy.actions) == len(policy.shares)):
-        return Failure("crash", f"expected a Policy, with a share for each of its actions, got {policy!r:.80}")
-    numbers = (decision.action, decision.simulations, decision.nodes, decision.depth, 0 if expert is None else expert)
-    if {*map(type, numbers)} == {int} and (value is None or (type(value) is float and math.isfinite(value))):
-        # Most are plain already and need not be made anew.
-        return decision
-    try:
-        plain = replace(
-            decision,
-            action=index(decision.action),
-            value=None if value is None else float(value),
-            simulations=index(decision.simulations),
-            nodes=index(decision.nodes),
-            depth=index(decision.depth),
-            expert=None if expert is None else index(expert),
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        return Failure("crash", one_line(error))
-    if plain.value is not None and not math.isfinite(plain.value):
-        return Failure("crash", f"expected a finite value, got {plain.value}")
-    return plain
 
 
 @dataclass(eq=False)
@@ -378,34 +258,6 @@ def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
     if isinstance(answer, Decision) and answer.action not in legal:
         return Failure("illegal move", f"action {answer.action} is not legal at ply {state.ply}")
     return answer
-
-
-def _check_interruptible() -> None:
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        raise UsageError("expected no limit per decision: an agent cannot be interrupted here")
-
-
-class _TooSlow(BaseException):
-    """Not an Exception, or an agent that catches its own errors would go on."""
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Raises _TooSlow in whatever runs for longer; native code that looks for signals is interrupted as well."""
-    if seconds is None:
-        yield
-        return
-
-    def ring(*_: object) -> None:
-        raise _TooSlow
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 _NOBODY = Decision(action=-1)

@@ -34,7 +34,7 @@ from moemcts.laws import (
 from moemcts.laws.copies import check_copies
 from moemcts.laws.courses import Keys, check_course, check_symmetries, checked_course, first_position
 from moemcts.learn.schemes.scheme import Scheme
-from moemcts.play import Table, play, seats_of
+from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
 
@@ -204,7 +204,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
             state=game.initial_state(index),
             agents=[agent] * num_players,
             seats=seats_of(num_players, seed, index),
-            chance=np.random.default_rng([seed, index, num_players]),
+            chance=chance_of(num_players, seed, index),
         )
         for (step,) in itertools.islice(play(game, [table]), MOST_STEPS):
             for player in step.players:

@@ -16,10 +16,11 @@ from games_for_tests import HashedTree, NativeTicTacToe, TreeGame, TreeState
 
 from moemcts.agents import Agent, Decision, PolicyAgent, RandomAgent, Seat
 from moemcts.arena import Conditions, Lineup, play_games
+from moemcts.asking import ask
 from moemcts.errors import Failure, GameFailure
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
-from moemcts.play import Table, ask, play, seats_of
+from moemcts.play import Table, play, seats_of
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.playouts import PlayoutAgent
 

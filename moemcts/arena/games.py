@@ -12,9 +12,10 @@ from moemcts.agents import Decision
 from moemcts.arena.adjudication import Adjudication, Adjudicator, check_adjudicable, to_json
 from moemcts.arena.outcomes import Score, last_one_standing, outcome_of
 from moemcts.arena.records import GameRecord, Lineup, key_of
+from moemcts.asking import check_patience
 from moemcts.errors import Failure
 from moemcts.game import FloatArray, Game, Player
-from moemcts.play import Step, Table, check_patience, play, seats_of
+from moemcts.play import Step, Table, chance_of, play, seats_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +213,7 @@ def _start(game: Game, index: int, lineup: Lineup, conditions: Conditions) -> _R
         state=lineup.start(game),
         agents=lineup.agents,
         seats=seats_of(num_players, conditions.seed, lineup.seed),
-        chance=np.random.default_rng(np.random.SeedSequence([conditions.seed, lineup.seed, num_players])),
+        chance=chance_of(num_players, conditions.seed, lineup.seed),
         index=index,
         lineup=lineup,
         adjudicator=None if conditions.adjudication is None else Adjudicator(conditions.adjudication),

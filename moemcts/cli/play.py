@@ -57,11 +57,8 @@ def play(
         return
     if port is not None or no_browser:
         raise UsageError("--port and --no-browser go with --web")
-    import numpy as np
-
-    from moemcts.agents import Seat
     from moemcts.naming import check_limits, player_of, resolve_agent
-    from moemcts.play import Table
+    from moemcts.play import Table, chance_of, seats_of
     from moemcts.plugins import plugins
 
     if game is None:
@@ -76,8 +73,8 @@ def play(
     table = Table(
         state=made.initial_state(seed),
         agents=[person if player == seat else agent for player in players],
-        seats=[Seat(player, np.random.default_rng([seed, player])) for player in players],
-        chance=np.random.default_rng([seed, made.spec.num_players]),
+        seats=seats_of(len(players), seed),
+        chance=chance_of(len(players), seed),
     )
     _show(made, table.state)
     try:

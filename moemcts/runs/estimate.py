@@ -13,7 +13,7 @@ from moemcts.agents import Agent, PolicyAgent, Seat
 from moemcts.evaluation import Evaluator
 from moemcts.game import CHANCE, Game, Player, State
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.play import Table, play
+from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.plugins import plugins
 from moemcts.runs.arm_matches import MATCHES
 from moemcts.runs.experiment import Experiment
@@ -263,8 +263,8 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
             Table(
                 state=game.initial_state(seed),
                 agents=agents,
-                seats=[Seat(player, np.random.default_rng([seed, player])) for player in range(num_players)],
-                chance=np.random.default_rng([seed, num_players]),
+                seats=seats_of(num_players, seed),
+                chance=chance_of(num_players, seed),
             )
             for seed in seeds
         ]

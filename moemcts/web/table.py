@@ -8,14 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import MoemctsError
 from moemcts.game import CHANCE, Action, FloatArray, Game, Player, State, Views
 from moemcts.gates import PhaseGate
-from moemcts.play import Step, Table, paid_by, play, seats_of
+from moemcts.play import Step, Table, chance_of, paid_by, play, seats_of
 from moemcts.web.insight import Watched, phase_of, plain, thought
 
 
@@ -286,7 +284,7 @@ class WebTable:
             state=state,
             agents=self.agents,
             seats=seats_of(num_players, self._seed, round_number),
-            chance=np.random.default_rng([self._seed, num_players, round_number]),
+            chance=chance_of(num_players, self._seed, round_number),
         )
         table.paid = self._history[-1].paid
         return table, play(self._game, [table])

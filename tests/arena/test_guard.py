@@ -15,10 +15,11 @@ from games_for_tests import NativeTicTacToe
 
 from moemcts.agents import Decision, Policy, RandomAgent, Seat
 from moemcts.arena import Conditions, GameRecord, Lineup, duel_schedule, play_games, play_match
+from moemcts.asking import ask
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Views
-from moemcts.play import ask, seats_of
 from moemcts.play import play as advance
+from moemcts.play import seats_of
 
 
 class Fragile(RandomAgent):

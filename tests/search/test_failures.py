@@ -15,10 +15,10 @@ from games_for_tests import HashedTree, NativeConnectFour, TreeGame, TreeState
 from searching_for_tests import HashedEvaluator
 
 from moemcts.agents import Decision, Seat
+from moemcts.asking import Answer, ask
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Action, FloatArray, Game, Player, State, Views
 from moemcts.native import playout_search
-from moemcts.play import Answer, ask
 from moemcts.search import Search, SearchAgent, SearchConfig
 
 RULES = TreeGame(seed=5, num_players=2, branching=9, depth=12, simultaneous=False)

@@ -13,7 +13,7 @@ from moemcts.game import CHANCE, BoolArray, FloatArray, Game, IntArray, Player, 
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
-from moemcts.play import Table, play, seats_of
+from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.store import digest
 
 PER_PHASE = 256
@@ -112,7 +112,7 @@ def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list
             state=game.initial_state(number),
             agents=[agent] * num_players,
             seats=seats_of(num_players, seed, number),
-            chance=np.random.default_rng((seed, number, num_players)),
+            chance=chance_of(num_players, seed, number),
         )
         for number in numbers
     )

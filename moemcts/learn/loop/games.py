@@ -17,7 +17,7 @@ from moemcts.errors import MoemctsError
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, random_action
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.play import Step, Table, play, seats_of
+from moemcts.play import Step, Table, chance_of, play, seats_of
 
 GAME_BITS = 32
 """Bits of a game's number that count within its generation."""
@@ -327,7 +327,7 @@ class _Hall:
             state=state,
             agents=agents,
             seats=seats_of(num_players, *self._key, index),
-            chance=np.random.default_rng(np.random.SeedSequence((*self._key, index, num_players))),
+            chance=chance_of(num_players, *self._key, index),
             index=index,
             log=GameLog(game_number(self._generation, index)),
             seat_learned_from=seat,
