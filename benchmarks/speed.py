@@ -34,7 +34,7 @@ from moemcts.game import Game, GameSpec, IntArray, Packed, State, Views
 from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
-from moemcts.search.engine import Opponents
+from moemcts.search.opponents import Opponents
 
 NUM_RUNS = 5
 Work = Callable[[], int]

@@ -6,7 +6,7 @@ from moemcts import weights
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
-from moemcts.search.engine import Opponents
+from moemcts.search.opponents import Opponents
 
 SELF = "self"
 """In place of who the search believes to face: it searches for every seat."""

@@ -17,7 +17,7 @@ from moemcts.runs.boards import Absent, Boards
 from moemcts.runs.fields import make_field
 from moemcts.runs.run import Part
 from moemcts.search import SearchAgent
-from moemcts.search.engine import Opponents
+from moemcts.search.opponents import Opponents
 from moemcts.work import Workers
 from moemcts.work.progress import Advance, unheard
 

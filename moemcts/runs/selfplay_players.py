@@ -21,7 +21,7 @@ from moemcts.runs.generations import Generations
 from moemcts.runs.kept_openings import GAMES, openings_file
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.search.engine import Opponents
+from moemcts.search.opponents import Opponents
 from moemcts.store import write_bytes
 from moemcts.work import Report
 

@@ -13,7 +13,8 @@ from moemcts.evaluation import CachedEvaluator, Evaluator, looks_at_batches
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game, Views, perceived
 from moemcts.search.config import SearchConfig
-from moemcts.search.engine import Opponents, Search
+from moemcts.search.engine import Search
+from moemcts.search.opponents import Opponents
 from moemcts.search.result import SearchResult
 from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.search.selection import choose_move

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from moemcts.agents import Agent, Seat
-from moemcts.errors import AgentFailure, MoemctsError
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
 from moemcts.native import lawful
 from moemcts.search.config import SearchConfig
+from moemcts.search.opponents import Opponents, opponent_of, replies
 from moemcts.search.result import SearchResult
 from moemcts.thoughts import Thought
-
-Opponents = Agent | Mapping[Player, Agent] | None
 
 
 class Search:
@@ -162,8 +160,8 @@ class Search:
     def _others(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[tuple[Player, Agent]]]:
         modelled, outside = [], []
         for player in range(self.game.spec.num_players):
-            agent = self._opponent(player, viewer)
-            if agent is None:
+            agent = opponent_of(self._opponents, player)
+            if agent is None or player == viewer:
                 continue
             native = getattr(agent, "native", None)
             if native is None:
@@ -172,39 +170,17 @@ class Search:
                 modelled.append((player, native))
         return modelled, outside
 
-    def _opponent(self, player: Player, viewer: Player) -> Agent | None:
-        if player == viewer or self._opponents is None:
-            return None
-        return self._opponents.get(player) if isinstance(self._opponents, Mapping) else self._opponents
-
     def _reply(self) -> bool:
         views, trees = self._native.awaiting()
         if not len(views):
             return False
         players = [int(player) for player in views.players()]
-        actions = [0] * len(players)
         seats = [Seat(player, self._rng(tree, player)) for tree, player in zip(trees, players, strict=True)]
-        agents = [self._opponent(player, -1) for player in players]
-        for agent in {id(agent): agent for agent in agents}.values():
-            rows = [row for row, other in enumerate(agents) if other is agent]
-            if agent is not None:
-                try:
-                    replies = agent.act(views.take(rows), [seats[row] for row in rows])
-                except AgentFailure as failure:
-                    # Its rows are not those of whoever searches.
-                    raise MoemctsError(f"{agent.name}, believed to be the opponent: {failure}") from failure
-                for row, reply in zip(rows, replies, strict=True):
-                    actions[row] = int(reply.action)
-                _warn_of_memory(agent, [seats[row] for row in rows])
-        legal = views.legal_mask()
-        for row, action in enumerate(actions):
-            # A game need not notice what is not legal: a search would go on for ever, or with nonsense.
-            if not 0 <= action < legal.shape[1] or not legal[row, action]:
-                name = getattr(agents[row], "name", "?")
-                raise MoemctsError(
-                    f"{name}, believed to be the opponent: expected a legal action of player {players[row]}, one of "
-                    f"{np.flatnonzero(legal[row]).tolist()}, got {action}"
-                )
+        agents = [agent for player in players if (agent := opponent_of(self._opponents, player)) is not None]
+        actions = replies(agents, views, seats)
+        for agent, seat in zip(agents, seats, strict=True):
+            if seat.memory is not None:
+                _warn_of_memory(agent)
         self._native.reply(actions)
         return True
 
@@ -214,12 +190,11 @@ class Search:
         return self._randomness[tree, player]
 
 
-def _warn_of_memory(agent: Agent, seats: Sequence[Seat]) -> None:
+def _warn_of_memory(agent: Agent) -> None:
     # What it did in one branch is nothing that another may know.
-    if any(seat.memory is not None for seat in seats):
-        warnings.warn(
-            f"{agent.name}, believed to be the opponent, remembers something: in a search it replies without, and may "
-            "play otherwise than at a table",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    warnings.warn(
+        f"{agent.name}, believed to be the opponent, remembers something: in a search it replies without, and may play "
+        "otherwise than at a table",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -9,9 +9,10 @@ import numpy as np
 from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Wrapping
-from moemcts.game import CHANCE, Game, Player, State, Views, discounts, from_own_seats, random_action
+from moemcts.game import CHANCE, Action, Game, Player, State, Views, discounts, from_own_seats, random_action
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import LARGEST_U32
+from moemcts.search.opponents import Opponents, opponent_of, replies
 
 _BITS = 2**64
 
@@ -30,7 +31,7 @@ class TruncatedRollouts(Wrapping):
         evaluator: Evaluator,
         plies: int,
         *,
-        agents: Agent | Mapping[Player, Agent] | None = None,
+        agents: Opponents = None,
         hears_policy: bool = True,
         seed: int = 0,
     ) -> None:
@@ -46,8 +47,9 @@ class TruncatedRollouts(Wrapping):
         self._game = game
         super().__init__(evaluator)
         self._plies = plies
-        players = range(game.spec.num_players)
-        self._agents = [agents.get(player) if isinstance(agents, Mapping) else agents for player in players]
+        found = [opponent_of(agents, player) for player in range(game.spec.num_players)]
+        nobody = RandomAgent()
+        self._agents: list[Agent] = [nobody if agent is None else agent for agent in found]
         self._hears_policy = hears_policy
         self._seed = seed
         self._num_axes: int | None = None
@@ -84,20 +86,20 @@ class TruncatedRollouts(Wrapping):
         games = [_Rollout(self._game, state, viewer, self._plies, self._seed) for state, viewer in views]
         while going_on := [game for game in games if not game.is_over]:
             asked = [(game, player) for game in going_on for player in game.players]
-            joint: dict[int, dict[Player, int]] = {id(game): {} for game in going_on}
-            for agent in {id(one): one for one in self._agents}.values():
-                mine = [(game, player) for game, player in asked if self._agents[player] is agent]
-                if not mine:
-                    continue
-                positions = self._game.views([(game.state, player) for game, player in mine])
-                decisions = (agent or RandomAgent()).act(positions, [game.seats[player] for game, player in mine])
-                for (game, player), decision in zip(mine, decisions, strict=True):
-                    joint[id(game)][player] = decision.action
+            chosen = iter(self._chosen(asked))
             for game in going_on:
-                game.play(joint[id(game)])
+                game.play({player: next(chosen) for player in game.players})
         paid = np.array([game.paid for game in games], dtype=np.float32).reshape(len(games), -1)
         scales = np.array([game.scales for game in games], dtype=np.float32).reshape(paid.shape)
         return Ends(self._game.views([(game.state, game.viewer) for game in games]), paid, scales)
+
+    def _chosen(self, asked: Sequence[tuple[_Rollout, Player]]) -> list[Action]:
+        """Returns what agents choose for players of rollouts."""
+        if not asked:
+            return []
+        positions = self._game.views([(game.state, player) for game, player in asked])
+        seats = [game.seats[player] for game, player in asked]
+        return replies([self._agents[player] for _, player in asked], positions, seats)
 
 
 class _Rollout:

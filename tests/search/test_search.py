@@ -24,6 +24,7 @@ from moemcts.game import MOST_PLAYERS, Action, Player, Views
 from moemcts.gates import PlyGate
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchAgent, SearchConfig
+from moemcts.search.rollouts import TruncatedRollouts
 
 
 def search(game, config, *, seed=0, moves="", evaluator=None):  # type: ignore[no-untyped-def]
@@ -398,8 +399,11 @@ def test_an_opponent_that_plays_what_is_not_legal_is_named(reply: int) -> None:
     for _ in range(6):
         state = state.play([3])
     found.reset(game.views([(state, 0)]), [0])
-    with pytest.raises(MoemctsError, match=f"stubborn, believed to be the opponent: expected a legal .* got {reply}"):
+    told = f"stubborn, believed to be the opponent: expected a legal .* got {reply}"
+    with pytest.raises(MoemctsError, match=told):
         found.run(UniformEvaluator(game.spec))
+    with pytest.raises(MoemctsError, match=told):
+        TruncatedRollouts(game, UniformEvaluator(game.spec), 2, agents=Stubborn()).evaluate(game.views([(state, 0)]))
 
 
 def test_an_opponent_written_in_python_remembers_nothing_of_other_branches_and_is_warned_of() -> None:

@@ -14,7 +14,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Wrapping
 from moemcts.game import Game, Views
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.search.engine import Opponents
+from moemcts.search.opponents import Opponents
 from moemcts.search.result import SearchResult
 from moemcts.search.selection import choose_move
 from moemcts.thoughts import Thought, think
