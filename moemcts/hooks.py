@@ -38,9 +38,16 @@ class Hooks:
     def registrations(self, what: str) -> Sequence[Registration]:
         """Returns what the hook `register_<what>` returns, nothing where the plugin has none.
 
-        Raises UsageError for a hook that returns something else than a list of registrations.
+        Raises UsageError for a hook that returns something else than a list of registrations, and for one that says
+        what another kind alone can.
         """
-        return self._returned(what, Registration, "registrations")
+        found = self._returned(what, Registration, "registrations")
+        for entry in found:
+            for name, owner in hookspecs.ONLY_OF.items():
+                if owner != what and getattr(entry, name):
+                    told = f"{name} of {entry.name!r} has no effect among {what}, only {owner} have it; leave it out"
+                    raise UsageError(f"plugin {self.plugin!r}: {told}")
+        return found
 
     def tables(self, what: str) -> Sequence[Mapping[str, Any]]:
         """Returns likewise what a hook returns that does not return registrations but tables."""

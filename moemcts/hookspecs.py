@@ -75,6 +75,17 @@ class Registration:
                 raise TypeError(f"{owner}: expected {what} as a table, got {getattr(self, what)!r:.80}")
 
 
+ONLY_OF = {
+    "is_learned": "gates",
+    "found": "gates",
+    "runs_programs": "agents",
+    "settings": "games",
+    "search": "games",
+    "presets": "games",
+}
+"""What one kind of registration alone can say."""
+
+
 @hookspec
 def register_games() -> Sequence[Registration]:  # type: ignore[empty-body]
     """Returns games; `make(**options) -> Game`."""

@@ -165,28 +165,36 @@ class SelfPlay(Run[SelfPlayConfig]):
             for key, value in gauntlet.model_dump(mode="json", exclude={"every", "parallel"}).items()
         }
         measured_by |= experts_of(gauntlet.opponents) | content.get(GAUNTLET, {})
+        works: dict[str, tuple[str, Callable[[int, Advance], None]]] = {
+            "games": (self.config.games.size[1], self.playing.play),
+            "train": ("steps", self._train),
+            "promote": ("games", self.judging.promote),
+            "measure": ("games", self.judging.measure),
+        }
         parts = [Part(name=START, task=START, unit="experts", do=self.teaching.start, decided_by=decided_by)]
-        measured = self.measured
-        _, size_unit = self.config.games.size
-        for generation in range(self.config.generations + 1):
-            kinds = [("games", size_unit, self.playing.play), ("train", "steps", self._train)]
-            if self.config.promotion.rule != "none":
-                kinds.append(("promote", "games", self.judging.promote))
-            if not generation:
-                kinds = []
-            if generation in measured:
-                kinds.append(("measure", "games", self.judging.measure))
-            for kind, unit, do in kinds:
-                parts.append(
-                    Part(
-                        name=f"{kind}-{generation:04d}",
-                        task=f"generation {generation}: {_TASKS[kind]}",
-                        unit=unit,
-                        do=functools.partial(do, generation),
-                        decided_by=measured_by if kind == "measure" else decided_by,
-                    )
+        for name, (generation, kind) in self._placed.items():
+            unit, do = works[kind]
+            parts.append(
+                Part(
+                    name=name,
+                    task=f"generation {generation}: {_TASKS[kind]}",
+                    unit=unit,
+                    do=functools.partial(do, generation),
+                    decided_by=measured_by if kind == "measure" else decided_by,
                 )
+            )
         return parts
+
+    @functools.cached_property
+    def _placed(self) -> dict[str, tuple[int, str]]:
+        """Generation and kind of each part but the first, by its name."""
+        generations = range(self.config.generations + 1)
+        return {f"{kind}-{one:04d}": (one, kind) for one in generations for kind in self._kinds(one)}
+
+    def _kinds(self, generation: int) -> list[str]:
+        """Returns the kinds of parts of a generation, in order."""
+        learning = ["games", "train"] + (["promote"] if self.config.promotion.rule != "none" else [])
+        return (learning if generation else []) + (["measure"] if generation in self.measured else [])
 
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; what is no longer needed is removed after each generation."""
@@ -204,16 +212,11 @@ class SelfPlay(Run[SelfPlayConfig]):
         started = time.monotonic()
         super().do(name, advance)
         self.times.note({"part": name, "seconds": round(time.monotonic() - started, 2)})
-        if name.startswith("train"):
+        generation, kind = self._placed.get(name, (0, ""))
+        if kind == "train":
             self._tidy()
-        if generation := self._last_parts.get(name, 0):
+        if generation and kind == self._kinds(generation)[-1]:
             self.on_generation(generation)
-
-    @functools.cached_property
-    def _last_parts(self) -> dict[str, int]:
-        """The generations by the last part of each."""
-        last = {int(part.name[-4:]): part.name for part in self.parts() if part.name != START}
-        return {name: generation for generation, name in last.items()}
 
     def _train(self, generation: int, advance: Advance) -> None:
         """Trains the experts of a generation, beside the next one's games where these are played ahead."""

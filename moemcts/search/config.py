@@ -225,19 +225,26 @@ class SearchConfig(Section):
             tolerance=self.stop_tolerance,
         )
 
+    @property
+    def most_simulations(self) -> int | None:
+        """The simulations after which a search ends: twice the nodes where these alone are limited, as in CrazyAra."""
+        return 2 * self.nodes if self.simulations is None and self.nodes is not None else self.simulations
+
+    def untried(self, mean: float, tried_prior: float) -> float:
+        """Returns what an untried action is worth at a node of a mean value, where actions of this prior were tried."""
+        parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
+        return parent * mean + offset - reduction * math.sqrt(max(tried_prior, 0.0))
+
     def options(self, spec: GameSpec) -> dict[str, Any]:
         """Returns what the native search is made with."""
         parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
-        simulations = self.simulations
-        if simulations is None and self.nodes is not None:
-            simulations = 2 * self.nodes
         fields = type(self).model_fields.items()
         options = {name: getattr(self, name) for name, field in fields if NOT_FOR_TREES not in field.metadata}
         return options | {
-            "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), simulations),
+            "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), self.most_simulations),
             "unpruning": None if self.unpruning is None else astuple(self.unpruning),
             "early_end": None if self.early_end is None else astuple(self.early_end),
-            "simulations": simulations,
+            "simulations": self.most_simulations,
             "fpu_parent": parent,
             "fpu_offset": offset,
             "fpu_reduction": reduction,

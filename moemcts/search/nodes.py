@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.game import Action, GameSpec, Player, State
-from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+from moemcts.search.config import SearchConfig
 
 Float64s = NDArray[np.float64]
 
@@ -61,9 +61,7 @@ Path = list[tuple[Node, tuple[int, ...]]]
 
 def untried_value(node: Node, seat: SeatStatistics, config: SearchConfig) -> float:
     """Returns what an action that was not tried is worth to a seat."""
-    parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
-    mean = seat.value_sum / node.visits
-    return parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
+    return config.untried(seat.value_sum / node.visits, seat.visited_prior)
 
 
 def drawn(chances: Sequence[float], number: float) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State, discounts
+from moemcts.search import config as constants
 from moemcts.search import nodes
 from moemcts.search.config import SearchConfig
 from moemcts.search.forced import behind
@@ -96,15 +97,12 @@ class ReferenceSearch:
             return True
         if self.root.visits == 0 and not self.pending:
             return False
-        options = self.config.options(self.spec)
-        simulations, most_nodes = options["simulations"], options["nodes"]
-        if self._is_foreseen() or (
-            self.config.smart_pruning and self._is_move_certain(simulations - self.num_simulations)
-        ):
+        if self._is_foreseen() or (self.config.nodes is not None and self.num_nodes >= self.config.nodes):
             return True
-        return (simulations is not None and self.num_simulations + self._num_held() >= simulations) or (
-            most_nodes is not None and self.num_nodes >= most_nodes
-        )
+        if self.config.most_simulations is None:
+            return False
+        left = self.config.most_simulations - self.num_simulations
+        return left <= self._num_held() or (self.config.smart_pruning and self._is_move_certain(left))
 
     def _num_held(self) -> int:
         return sum(path is not None for _, path in self.pending)
@@ -195,8 +193,9 @@ class ReferenceSearch:
     def _plan(self, root: Node) -> None:
         """Draws the noise of the Gumbel root, and divides the simulations among its actions."""
         gumbel = self.config.gumbel
-        for seat in root.seats if gumbel is not None else ():
-            assert gumbel is not None
+        if gumbel is None:
+            return
+        for seat in root.seats:
             noise = [gumbel.noise * self.rng.gumbel() for _ in seat.actions]
             num_considered = min(gumbel.considered, len(seat.actions))
             schedule = considered_visits(num_considered, self.config.simulations or 0)
@@ -226,8 +225,8 @@ class ReferenceSearch:
         return [is_proving and proof_of(node, i) == -1 for i in range(len(seat.actions))]
 
     def _is_scout_due(self) -> bool:
-        interval = self.config.options(self.spec)["proof_interval"]
-        return self._solves() and interval and (self.num_simulations + self._num_held()) // interval > self.num_scouts
+        interval = constants.PROOF_INTERVAL
+        return self._solves() and interval > 0 and (self.num_simulations + self._num_held()) // interval > self.num_scouts
 
     def _scout(self) -> None:
         """Goes down to where a win is nearest to being proven, and has it evaluated.

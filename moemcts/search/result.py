@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from moemcts.game import Action, BoolArray, FloatArray, IntArray, Player
 from moemcts.search import gumbel as gumbels
-from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+from moemcts.search.config import SearchConfig
 from moemcts.search.forced import pruned
 from moemcts.search.foresight import EarlyEnd, foreseen_visits
 from moemcts.search.gumbel import GumbelRoot
@@ -123,21 +122,18 @@ def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str,
     """Returns what the Gumbel root recommends: the improved policy and the action that is left."""
     visits, evaluation = raw["visits"].tolist(), float(raw["evaluation"][raw["player"]])
     logits = gumbels.logits(root, visits, raw["value_sums"].tolist(), raw["priors"].tolist(), evaluation)
-    is_open = ~(raw["proven"] & (raw["proof_values"] <= -1))
-    chosen = gumbels.best(noise.tolist(), logits, visits, is_open.tolist())
+    chosen = gumbels.best(noise.tolist(), logits, visits, (~_lost(raw)).tolist())
     return {"improved": gumbels.improved(logits), "chosen": int(raw["actions"][chosen])}
 
 
 def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> IntArray:
     """Returns the visits of a root's actions after the simulations that were left, `[n]`."""
-    parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
-    tried = float(raw["priors"][raw["visits"] > 0].sum())
-    untried = parent * float(raw["value"]) + offset - reduction * math.sqrt(tried)
-    is_lost = raw["proven"] & (raw["proof_values"] <= -1)
+    untried = config.untried(float(raw["value"]), float(raw["priors"][raw["visits"] > 0].sum()))
     visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
+    known = (visits, value_sums, priors, _lost(raw).tolist())
     num_more = max(rule.simulations - int(raw["num_simulations"]), 0)
     width = config.unpruning.width if config.unpruning else lambda _: None
-    found = foreseen_visits(num_more, config.exploration, untried, visits, value_sums, priors, is_lost.tolist(), width)
+    found = foreseen_visits(num_more, config.exploration, untried, *known, width)
     return np.array(found, dtype=np.int64)
 
 
@@ -145,7 +141,11 @@ def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:
     """Returns the visits of a root's actions without what was forced, `[n]`."""
     visits = raw["visits"].tolist()
     scale = config.exploration(1.0 + sum(visits))
-    is_lost = raw["proven"] & (raw["proof_values"] <= -1)
-    known = (raw["value_sums"].tolist(), raw["priors"].tolist(), is_lost.tolist())
+    known = (raw["value_sums"].tolist(), raw["priors"].tolist(), _lost(raw).tolist())
     left = pruned(config.forced_playouts, scale, visits, *known)
     return np.array(left, dtype=np.int64)
+
+
+def _lost(raw: Mapping[str, Any]) -> BoolArray:
+    """Returns which of a root's actions are proven to lose, `[n]`."""
+    return np.asarray(raw["proven"] & (raw["proof_values"] <= -1))

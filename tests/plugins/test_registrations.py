@@ -211,6 +211,12 @@ def test_a_hook_that_returns_no_list_is_named_with_its_plugin() -> None:
             found(module(gates=returned))  # type: ignore[arg-type]
 
 
+def test_what_another_kind_alone_can_say_is_refused() -> None:
+    odd = Registration("odd", lambda game: SinglePhase(), "a gate", runs_programs=True)
+    with pytest.raises(UsageError, match="runs_programs of 'odd' has no effect among gates, only agents have it"):
+        found(module(gates=[odd]))
+
+
 def test_a_hook_with_an_argument_that_there_is_not_is_told_in_a_line() -> None:
     def register_gates(game: Game) -> list[Registration]:
         return []
