@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import signal
 import threading
@@ -99,7 +100,13 @@ def _is_of_the_game(error: Exception) -> bool:
     calls = outside(error)
     if not calls:
         return isinstance(error, UnlawfulGame)
-    return isinstance(calls[0][0].f_locals.get("self"), Game | State)
+    frame = calls[0][0]
+    code = frame.f_code
+    # What it was called with: a method's own position, perhaps behind a decorator.
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    rest = code.co_varnames[len(names)] if code.co_flags & inspect.CO_VARARGS else None
+    given = [frame.f_locals.get(name) for name in names] + list(frame.f_locals.get(rest, ()) if rest else ())
+    return any(isinstance(value, Game | State) for value in given)
 
 
 def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decision], Mapping[int, Failure]]]:

@@ -101,6 +101,8 @@ def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
     problem = ""
     if not isinstance(weights, np.ndarray) or weights.shape != shape:
         problem = f"got {getattr(weights, 'shape', type(weights).__name__)}"
+    elif not np.issubdtype(weights.dtype, np.floating):
+        problem = f"got {weights.dtype} and no floating numbers"
     elif row := row_that_is_wrong(weights):
         problem = f"got {row} for one"
     if problem:

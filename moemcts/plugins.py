@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moemcts.errors import MoemctsError, UsageError, one_line
+from moemcts.errors import MoemctsError, UsageError, one_line, outside
 from moemcts.hooks import COMMANDS, Hooks, NothingRegistered
 from moemcts.options import option_types
 from moemcts.references import extend_reference, parse_reference
@@ -97,6 +97,14 @@ class Plugins:
         self.infos.append(info)
         if info.error:
             self._not_loaded.append(f"plugin {info.name!r} did not load: {info.error}")
+
+    def blamed(self, error: BaseException) -> str:
+        """Returns which plugin's code raised an error, and where, in words; empty where none of other makers' did."""
+        owners = {info.module.partition(".")[0]: info.name for info in self.infos if info.distribution != DISTRIBUTION}
+        for frame, _ in outside(error):
+            if (package := str(frame.f_globals.get("__name__")).partition(".")[0]) in owners:
+                return f"plugin {owners[package]!r} raised {one_line(error)}; moemcts check looks for such mistakes"
+        return ""
 
     @property
     def _registries(self) -> Mapping[str, Registry]:

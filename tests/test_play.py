@@ -237,10 +237,20 @@ def test_what_is_paid_on_the_way_counts_with_the_end() -> None:
         assert record.returns == pytest.approx((won - 0.2,), abs=1e-6)
 
 
+def _noted(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def noted(*arguments: Any) -> Any:
+        return method(*arguments)
+
+    return noted
+
+
+@pytest.mark.parametrize("wrap", [lambda method: method, _noted])
 @pytest.mark.parametrize("num_views", [1, 2])
-def test_an_error_of_the_game_is_no_agents(num_views: int) -> None:
+def test_an_error_of_the_game_is_no_agents(num_views: int, wrap: Callable[..., Any]) -> None:
     class Position(TreeState):
-        def play(self, actions):  # type: ignore[no-untyped-def]
+        @wrap
+        def play(position, actions):  # type: ignore[no-untyped-def]
             raise KeyError("no such heap")
 
     class Broken(HashedTree):

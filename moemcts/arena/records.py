@@ -124,7 +124,7 @@ def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
 
 def key_of(start: State) -> int:
     """Returns the `position_key` of a start position as 64 bits, not negative."""
-    return start.position_key() & _64_BITS
+    return int(start.position_key()) & _64_BITS
 
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:

@@ -23,6 +23,8 @@ _MOST_CHARACTERS = 80
 """Of a name in an error."""
 _MOMENT = 1.0
 """Seconds after Ctrl-C in which an error is taken for an answer to it."""
+_TRACEBACK = "MOEMCTS_TRACEBACK"
+"""The variable with which the mistakes of plugins are shown with all calls."""
 _INTERRUPTED = 128 + signal.SIGINT
 _TERMINATED = 128 + signal.SIGTERM
 
@@ -140,6 +142,12 @@ def _run() -> None:
         _leave(f"error: cannot write the output: {error.strerror}", 1)
     except MemoryError:
         _leave("error: out of memory; ask for less at once, or for smaller numbers", 1)
+    except Exception as error:
+        from moemcts.plugins import plugins
+
+        if os.environ.get(_TRACEBACK) or not (told := plugins().blamed(error)):
+            raise
+        _leave(f"error: {told}; with {_TRACEBACK}=1 all calls are shown", 1)
     sys.exit(code)  # type: ignore[arg-type]
 
 

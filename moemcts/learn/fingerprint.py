@@ -7,8 +7,9 @@ import json
 
 import numpy as np
 
+from moemcts.errors import MoemctsError
 from moemcts.game import CHANCE, FloatArray, Game, Player, State, random_action
-from moemcts.gates import PhaseGate
+from moemcts.gates import PhaseGate, checked_weights
 
 NUM_GAMES = 4
 NUM_PLIES = 48
@@ -18,12 +19,19 @@ def encoding_fingerprint(game: Game) -> dict[str, str]:
     """Returns SHA-256 of the planes and of the policy map, along a few seeded random games.
 
     Keys `planes` and `actions`. Planes are compared to five digits, so that the last bit of a machine's
-    arithmetic does not matter; actions by the names that `format_action` gives to the legal ones.
+    arithmetic does not matter; actions by the names that `format_action` gives to the legal ones. Raises MoemctsError
+    for a game that is another one when it is played again.
     """
     pairs = _sample_views(game)
     planes, actions = hashlib.sha256(), hashlib.sha256()
     planes.update(repr(tuple(game.spec.observation_shape)).encode())
-    planes.update(_rounded(game.views(pairs).observations()))
+    seen, again = (_rounded(game.views(some).observations()) for some in (pairs, _sample_views(game)))
+    if seen != again:
+        raise MoemctsError(
+            f"{game.spec.name} shows other planes when the same games are played again: it draws from something else "
+            f"than its seed; see moemcts check {game.spec.name}"
+        )
+    planes.update(seen)
     actions.update(str(game.spec.num_actions).encode())
     for state, player in pairs:
         names = [(int(action), game.format_action(state, player, action)) for action in state.legal_actions(player)]
@@ -46,10 +54,20 @@ def stored_alike(game: Game, other: Game) -> bool:
 
 
 def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
-    """Returns the SHA-256 of a gate's name, parameters and weights along a few seeded random games."""
+    """Returns the SHA-256 of a gate's name, parameters and weights along a few seeded random games.
+
+    Raises MoemctsError for a gate that says something else when it is asked again.
+    """
     head = [gate.name, list(gate.phase_names), dict(gate.parameters)]
     result = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
-    result.update(_rounded(gate.weights(game.views(_sample_views(game)))))
+    views = game.views(_sample_views(game))
+    told, again = (_rounded(checked_weights(gate, views)) for _ in range(2))
+    if told != again:
+        raise MoemctsError(
+            f"gate {gate.name!r} says something else when it is asked about the same positions again, so that its "
+            f"experts could not be told from others; see moemcts check {game.spec.name} --gate {gate.name}"
+        )
+    result.update(told)
     return result.hexdigest()
 
 
@@ -70,5 +88,6 @@ def _sample_views(game: Game) -> list[tuple[State, Player]]:
 
 def _rounded(array: FloatArray) -> bytes:
     # Adding zero turns -0.0, which rounding makes, into 0.0.
-    rounded: FloatArray = np.round(array, 5) + np.float32(0)
+    wide = np.asarray(array, dtype=np.promote_types(array.dtype, np.float32))
+    rounded: FloatArray = np.round(wide, 5) + np.float32(0)
     return rounded.astype("<f4").tobytes()

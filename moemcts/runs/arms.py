@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from moemcts.errors import UsageError
 from moemcts.references import parse_reference
 
 NO_GATE = "none"
@@ -77,7 +78,7 @@ def make_arms(
     `single_networks` there is the single one only. Where `begun` says with how many gates and schemes an experiment
     was begun, experts of these keep the names that they had then, and all others are named by gate and scheme. A scheme
     that makes one network makes the same behind every gate: there is one arm of it, named by the scheme alone, and none
-    of `single`, which is there already.
+    of `single`, which is there already. Raises UsageError where two arms would have one name.
     """
     names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]
@@ -98,6 +99,8 @@ def make_arms(
                 name = " ".join([*(words or [names[gate]]), *further])
                 arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
     arms += [single_arm(network, f"{SINGLE} {network}") for network in single_networks]
+    if twice := next((name for name, count in Counter(arm.name for arm in arms).items() if count > 1), ""):
+        raise UsageError(f"expected arms of different names, got two {twice!r}; give the gate another in gate_names")
     labels = file_labels([arm.name for arm in arms])
     return [replace(arm, label=label) for arm, label in zip(arms, labels, strict=True)]
 

@@ -70,7 +70,7 @@ class SearchConfig(Section):
     """Share of uniform priors in the priors of every node; at 1 the policy is not heard."""
     noise_fraction: float = Field(default=0.0, ge=0, le=1)
     """Share of Dirichlet noise in the root's priors."""
-    noise_alpha: float = Field(default=0.3, gt=0)
+    noise_alpha: Annotated[float, Idle(noise_fraction=(0,))] = Field(default=0.3, gt=0)
     """Concentration of that noise."""
     forced_playouts: Annotated[float, LATER] = Field(default=0.0, ge=0)
     """Actions of the root that were tried are visited at least sqrt(this * prior * simulations) times, and recommended

@@ -225,8 +225,8 @@ class ReferenceSearch:
         return [is_proving and proof_of(node, i) == -1 for i in range(len(seat.actions))]
 
     def _is_scout_due(self) -> bool:
-        interval = constants.PROOF_INTERVAL
-        return self._solves() and interval > 0 and (self.num_simulations + self._num_held()) // interval > self.num_scouts
+        interval, begun = constants.PROOF_INTERVAL, self.num_simulations + self._num_held()
+        return self._solves() and interval > 0 and begun // interval > self.num_scouts
 
     def _scout(self) -> None:
         """Goes down to where a win is nearest to being proven, and has it evaluated.

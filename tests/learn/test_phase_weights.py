@@ -50,6 +50,7 @@ class Shifted(PlyGate):
         (lambda size: np.full((size, 2), 0.7, np.float32), "got 0.7, 0.7 for one"),
         (lambda size: np.full((size, 3), 1 / 3, np.float32), r"got \(\d+, 3\)"),
         (lambda size: [[0.0, 1.0]] * size, "got list"),
+        (lambda size: np.tile([True, False], (size, 1)), "got bool and no floating numbers"),
     ],
 )
 def test_what_is_no_weight_is_said_before_anything_is_learned(

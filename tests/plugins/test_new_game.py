@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -74,6 +75,20 @@ def test_the_plugin_is_trained_at_once(plugin: Path, tmp_path: Path) -> None:
     changes = [word for change in TINY for word in ("--set", change)]
     words = ["--game", NAME, "--gate", f"{NAME}-taken", "--preset", "smoke", *changes, "--out", tmp_path / "run"]
     assert "report:" in run("run", *words, path=plugin)
+
+
+def test_what_the_plugin_raises_is_a_line_that_names_it(plugin: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "moemcts-my-heap"
+    shutil.copytree(plugin, broken)
+    source = broken / "moemcts_my_heap.py"
+    old = "    def play(self, actions: Sequence[Action]) -> Heap:\n"
+    assert old in source.read_text()
+    source.write_text(source.read_text().replace(old, f"{old}        raise LookupError('no heap')\n"))
+    words = ["data", "generate", "--game", NAME, "--agent", "random", "--samples", 100, "--out", tmp_path / "data"]
+    answer = run(*words, path=broken, ok=False)
+    assert "Traceback" not in answer
+    assert f"error: plugin '{NAME}' raised LookupError: no heap in play (moemcts_my_heap.py:" in answer
+    assert "moemcts check looks for such mistakes" in answer
 
 
 def test_names_that_are_none_and_folders_that_are_full_are_refused(tmp_path: Path) -> None:

@@ -434,6 +434,12 @@ def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> No
     assert arms[3].label == "steps"
 
 
+def test_a_gate_has_no_arm_by_the_name_of_the_single_network() -> None:
+    with pytest.raises(UsageError, match="expected arms of different names, got two 'single'; give the gate another"):
+        make_arms(["resnet"], ["single"], ["separated"])
+    assert [arm.name for arm in make_arms(["resnet"], ["single"], ["separated"], ["mine"])] == ["single", "mine"]
+
+
 def test_a_scheme_of_one_network_is_one_arm_whatever_the_gates() -> None:
     arms = make_arms(["resnet"], ["plies", "steps"], ["separated", "single?epochs=3", "single"])
     assert [arm.name for arm in arms] == ["single", "plies separated", "single?epochs=3", "steps separated"]
