@@ -13,7 +13,7 @@ from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
 from moemcts.arena.match import MatchResult
 from moemcts.arena.solo import UNIT, Gain, SoloResult, mean_over_seeds
 from moemcts.arena.verdict import verdict
-from moemcts.report.contest import OWN, Compared
+from moemcts.report.contest import OWN, Compared, Points
 from moemcts.report.page import Section
 from moemcts.report.plots import mean_returns
 from moemcts.report.tables import Table, p_text
@@ -61,9 +61,14 @@ class Alone(Compared):
             "arms": {arm: self._arm_json(arm) for arm in self.arms},
             "differences": {arm: self._difference_json(arm) for arm in self.others},
             "score_unit": self.score_unit,
+            "points": self.points_json(),
             "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self._solos],
         }
+
+    def points(self, arm: str) -> Points:
+        # Nobody wins alone: there it is how much more often an arm gets more than less.
+        return Points.of(self.more(arm), most=100.0)
 
     def difference(self, arm: str) -> SeedEstimate:
         """Returns how much more an arm gets than the single network, over paired games and training seeds."""

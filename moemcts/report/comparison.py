@@ -50,9 +50,8 @@ def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
         return
     yield [*head, "single network", None, None, fixed(numbers["single"]["loss"]["mean"])]
     searched, losses = numbers["searched"], dict(_losses(numbers))
-    for arm, found in searched["arms"].items():
-        if arm in losses:
-            yield [*head, arm, found.get("num_games"), _points(searched, arm, found), fixed(losses[arm])]
+    for arm, points in searched["points"].items():
+        yield [*head, arm, searched["arms"][arm]["num_games"], _text(points), fixed(losses[arm])]
 
 
 def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -65,13 +64,8 @@ def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield arm, single["loss"]["mean"]
 
 
-def _points(searched: Mapping[str, Any], arm: str, found: Mapping[str, Any]) -> str:
-    if arm in searched.get("differences", {}):
-        one = searched["differences"][arm]
-        mean, (low, high) = one.get("more") or (one["wins"], one["interval"])
-    else:
-        mean, (low, high) = found["score"] - 0.5, (bound - 0.5 for bound in found["score_interval"])
-    return f"{100 * mean:+z.1f} [{100 * low:+z.1f}, {100 * high:+z.1f}]"
+def _text(points: Mapping[str, float]) -> str:
+    return f"{points['mean']:+z.1f} [{points['low']:+z.1f}, {points['high']:+z.1f}]"
 
 
 def _settings(configs: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from moemcts.arena.verdict import FEW_GAMES
+from moemcts.errors import unknown_name
 
 if TYPE_CHECKING:
     import matplotlib.figure
 
-    from moemcts.arena.intervals import Interval
+    from moemcts.arena.intervals import Interval, SeedEstimate
     from moemcts.arena.match import MatchResult
     from moemcts.arena.records import GameRecord
     from moemcts.report.page import Figure, Section
 
 OWN = "of these networks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """By how much an arm is above the single network, in percent of what is counted, with a 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    most: float
+    """Where every game is won, or more is got from every start: 50 against the single network itself, else 100."""
+    variance: float
+    """Of the mean, by the games of these networks."""
+
+    @classmethod
+    def of(cls, found: SeedEstimate, *, most: float) -> Self:
+        """Returns a difference of shares in points."""
+        variance = 100**2 * found.own_variance
+        return cls(mean=100 * found.mean, low=100 * found.low, high=100 * found.high, most=most, variance=variance)
 
 
 @dataclass(frozen=True)
@@ -41,12 +61,21 @@ class Contest(ABC):
 
     @abstractmethod
     def numbers(self) -> dict[str, Any]:
-        """Returns the results as JSON values."""
+        """Returns the results as JSON values; those of every contest have `arms`, `points`, `seeds` and `by_seed`."""
+
+    @abstractmethod
+    def points(self, arm: str) -> Points:
+        """Returns by how much one of `others` is above the single network."""
 
     @property
     def arms(self) -> tuple[str, ...]:
         """Who played, by name."""
         return self.results[0].arms
+
+    @property
+    def others(self) -> list[str]:
+        """The arms that are compared with the single network."""
+        return list(self.arms)
 
     @property
     def num_games(self) -> int:
@@ -66,6 +95,10 @@ class Contest(ABC):
                 f"not who is better; play on with moemcts run --resume FOLDER --set match.games={FEW_GAMES}, or more."
             )
         return found
+
+    def points_json(self) -> dict[str, Any]:
+        """Returns the points of all arms that have some as JSON values."""
+        return {arm: asdict(self.points(arm)) for arm in self.others}
 
     def describe_seeds(self) -> str:
         """Returns how many training seeds there are, in words."""
@@ -109,7 +142,10 @@ class Unplayed(Contest):
         return Section(title, "No games: name a gate to have experts play the single network.")
 
     def numbers(self) -> dict[str, Any]:
-        return {"arms": {}, "seeds": list(self.seeds), "by_seed": []}
+        return {"arms": {}, "points": {}, "seeds": list(self.seeds), "by_seed": []}
+
+    def points(self, arm: str) -> Points:
+        raise unknown_name("arm", arm, self.arms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +166,6 @@ class Compared(Contest):
 
     @property
     def others(self) -> list[str]:
-        """The arms that are compared with it."""
         return [arm for arm in self.arms if arm != self.baseline]
 
     def who_does(self, arm: str, verb: str) -> str:

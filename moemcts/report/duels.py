@@ -12,7 +12,7 @@ from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
 from moemcts.arena.rating import Elo, EloRange, elo
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates
 from moemcts.arena.verdict import elo_verdict
-from moemcts.report.contest import Contest
+from moemcts.report.contest import Contest, Points
 from moemcts.report.page import Figure, Section
 from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.tables import Table
@@ -67,9 +67,13 @@ class AgainstSingle(Contest):
                 }
                 for arm in self.arms
             },
+            "points": self.points_json(),
             "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self.results],
         }
+
+    def points(self, arm: str) -> Points:
+        return Points.of(self.scores(arm), most=50.0)
 
     def scores(self, arm: str) -> SeedEstimate:
         """Returns the mean score of an arm less one half, over openings and training seeds."""

@@ -14,7 +14,7 @@ from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
 from moemcts.arena.match import MatchResult, tally_of
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.verdict import verdict
-from moemcts.report.contest import Compared
+from moemcts.report.contest import Compared, Points
 from moemcts.report.page import Section
 from moemcts.report.plots import win_rates
 from moemcts.report.tables import Table, p_text, points
@@ -77,9 +77,13 @@ class AgainstField(Compared):
             "arms": {arm: self.pooled(arm).to_json() for arm in self.arms},
             "differences": {arm: _to_json(self.difference(arm)) for arm in self.arms if arm != self.baseline},
             "between": [{"arm": arm, "other": other, **_to_json(found)} for arm, other, found in self._between],
+            "points": self.points_json(),
             "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self.results],
         }
+
+    def points(self, arm: str) -> Points:
+        return Points.of(self.difference(arm), most=100.0)
 
     def difference(self, arm: str, other: str | None = None) -> SeedEstimate:
         """Returns how much more often an arm wins than another, by default the single network.

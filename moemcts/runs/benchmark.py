@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.experts import QUEUE, ROUTINGS
@@ -126,13 +126,12 @@ class DoUnit:
         # Its folder may be older than the suite's file: a row says what was played.
         own = (experiment.config.search.simulations or 0, OWN)
         further = [pair for pair in unit.played if pair != own]
-        rows = [self._row(unit, arm, *own, _Points.of(outcomes.searched, arm)) for arm in experiment.teams]
+        rows = [_row(unit, arm, *own, outcomes.searched) for arm in experiment.teams]
         for budget, routing in further:
             for arm in experiment.teams:
                 with times.task("further games", "games") as advance:
                     contest = self._further(experiment, arm, budget, routing, advance)
-                found = _Points.of(contest, arm)
-                rows.append(self._row(unit, arm, budget, routing, found))
+                rows.append(_row(unit, arm, budget, routing, contest))
         with times.task("routings", "sets of experts"):
             measured = {arm.name: self._measured(experiment, arm) for arm in experiment.teams}
         losses = {team.name: {row.name: row for row in team.losses} for team in outcomes.teams}
@@ -166,24 +165,6 @@ class DoUnit:
         return {
             "cost": round(scheme.cost(team.gate.num_phases), 3),
             "routings": {one.routing: one.to_json() for one in measure_routings(team, held_out, seed=config.seed)},
-        }
-
-    def _row(self, unit: Unit, arm: Arm, budget: int, routing: str, found: _Points) -> dict[str, Any]:
-        return {
-            "arm": arm.name,
-            "suite": unit.suite,
-            "game": unit.game.name,
-            "gate": arm.gate_name,
-            "scheme": arm.scheme,
-            "simulations": budget,
-            "routing": routing,
-            "seed": unit.seed,
-            "games": found.num_games,
-            "points": round(found.points, 2),
-            "low": round(found.low, 2),
-            "high": round(found.high, 2),
-            "most": found.most,
-            "variance": round(found.variance, 4),
         }
 
     def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str, advance: Advance) -> Contest:
@@ -226,30 +207,25 @@ class DoUnit:
         return field.contest([result], f"{budget} simulations per move", [single.name], [config.seed])
 
 
-class _Points(NamedTuple):
-    """By how many points an arm is above the single network, with an interval."""
-
-    num_games: int
-    points: float
-    low: float
-    high: float
-    most: float
-    """Where every game is won: 50 against the single network itself, 100 where both play others."""
-    variance: float
-    """Of the points, by the games of these networks."""
-
-    @classmethod
-    def of(cls, contest: Contest, arm: Arm) -> _Points:
-        numbers = contest.numbers()
-        if "differences" in numbers:
-            found = numbers["differences"][arm.name]
-            # Nobody wins alone: there it is how much more often an arm gets more than less.
-            share, (low, high) = found.get("more") or (found["wins"], found["interval"])
-            variance = 100**2 * found.get("more_own_variance", found.get("own_variance"))
-            return cls(len(contest.games(arm.name)), 100 * share, 100 * low, 100 * high, 100.0, variance)
-        one = numbers["arms"][arm.name]
-        points, low, high = (100 * (share - 0.5) for share in (one["score"], *one["score_interval"]))
-        return cls(one["num_games"], points, low, high, 50.0, 100**2 * one["own_score_variance"])
+def _row(unit: Unit, arm: Arm, budget: int, routing: str, contest: Contest) -> dict[str, Any]:
+    """Returns what was played and what came of it: by how many points an arm is above the single network."""
+    points = contest.points(arm.name)
+    return {
+        "arm": arm.name,
+        "suite": unit.suite,
+        "game": unit.game.name,
+        "gate": arm.gate_name,
+        "scheme": arm.scheme,
+        "simulations": budget,
+        "routing": routing,
+        "seed": unit.seed,
+        "games": len(contest.games(arm.name)),
+        "points": round(points.mean, 2),
+        "low": round(points.low, 2),
+        "high": round(points.high, 2),
+        "most": points.most,
+        "variance": round(points.variance, 4),
+    }
 
 
 def _read_kept(path: Path) -> list[dict[str, Any]]:

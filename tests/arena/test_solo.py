@@ -155,6 +155,7 @@ def test_a_report_says_what_each_arm_gets() -> None:
     assert len(table.columns) == len(table.rows[0]) == len(table.rows[1])
     assert two.numbers()["differences"]["saves"]["returns"] == pytest.approx(6)
     assert two.numbers()["differences"]["saves"]["more"][0] == pytest.approx(0.75)
+    assert two.numbers()["points"]["saves"]["mean"] == pytest.approx(75)
     json.dumps(two.numbers(), allow_nan=False)
 
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,9 +19,10 @@ from markdown_it import MarkdownIt
 
 from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
 from moemcts.arena.rating import elo_of_score
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
+from moemcts.report.contest import Unplayed
 from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
@@ -372,6 +373,18 @@ def test_several_seeds_have_an_interval_of_their_networks_too() -> None:
     wide = field.section("With search", "searched").tables[0]
     assert "of these networks" in wide.columns
     assert all(len(row) == len(wide.columns) for row in wide.rows)
+
+
+def test_every_contest_says_by_how_many_points_an_arm_is_above_the_single_network() -> None:
+    field = AgainstField((small_result(),), (0,), limit="8 simulations", field="somebody")
+    single = AgainstSingle((duel(["win", "tie", "win", "loss"] * 25),), (0,), limit="8 simulations")
+    for contest, found, most in ((field, field.difference("experts"), 100), (single, single.scores("experts"), 50)):
+        above = contest.points("experts")
+        assert contest.numbers()["points"] == {"experts": asdict(above)}
+        assert (above.mean, above.low, above.high) == tuple(100 * one for one in (found.mean, *found.interval))
+        assert (above.variance, above.most) == (100**2 * found.own_variance, most)
+    with pytest.raises(UsageError, match="no arm named 'experts'"):
+        Unplayed().points("experts")
 
 
 def test_the_widest_table_fits_the_page() -> None:

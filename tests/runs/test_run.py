@@ -266,6 +266,11 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
     assert {"separated", f"single {alone}"} in [
         {one["arm"], one["other"]} for one in report.numbers["searched"]["between"]
     ]
+    rows = comparison({"sizes": report.numbers}).sections[0].tables[0].rows
+    assert [(row[3], row[4]) for row in rows] == [("single network", None), *((arm.name, 4) for arm in run.arms[1:])]
+    found = report.numbers["searched"]["differences"]["separated"]
+    points = [f"{100 * one:+z.1f}" for one in (found["wins"], *found["interval"])]
+    assert rows[1][5] == f"{points[0]} [{points[1]}, {points[2]}]"
     assert not {"other_networks", "single_networks"} & read_toml(copy / "config.toml").keys()
 
 
