@@ -17,6 +17,7 @@ from moemcts.arena.rating import (
     Elo,
     EloRange,
     Sprt,
+    SprtDecision,
     elo,
     likelihood_of_superiority,
     normalized_elo,
@@ -78,9 +79,19 @@ class DuelResult:
         return len(self.names) == 2 and len({seats.count(name) for name in self.names}) == 1
 
     @property
+    def decision(self) -> SprtDecision | None:
+        """What the sequential test says of the first agent; None without one."""
+        return None if self.sprt is None else self.sprt.decision(self.evidence(self.sprt))
+
+    @property
     def is_stopped(self) -> bool:
         """Whether a sequential test decided: games that stop where they lean furthest have intervals too narrow."""
-        return self.sprt is not None and self.sprt.decision(self.evidence(self.sprt)) != "undecided"
+        return self.decision not in (None, "undecided")
+
+    @property
+    def mean_returns(self) -> list[float] | None:
+        """None: agents that play each other are compared by who got more, not by how much."""
+        return None
 
     def tally(self, name: str, side: int | None = None) -> Tally:
         """Returns wins, ties and losses of the sides of one agent, all of them or one, in the telling games.

@@ -39,6 +39,14 @@ class MatchSchedule(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SoloSchedule(MatchSchedule):
+    """Arms of a game of one player, each alone."""
+
+    score_unit: float
+    """What a return of 1 is in the game's own score."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DuelSchedule(Schedule):
     """Agents that play each other."""
 

@@ -19,6 +19,7 @@ from moemcts.arena.intervals import (
 from moemcts.arena.match import MatchResult
 from moemcts.arena.outcomes import Tally, better, outcome_of
 from moemcts.arena.ranking import Ranking, ranking_of
+from moemcts.arena.rating import SprtDecision
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates, terminations
 from moemcts.arena.verdict import verdict
 
@@ -88,6 +89,16 @@ class SoloResult:
         What is paid on the way, not discounted, may be more than 1 in all.
         """
         return self.score_unit * (max((abs(game.returns[0]) for game in self.records), default=0.0) or 1.0)
+
+    @property
+    def decision(self) -> SprtDecision | None:
+        """None: nobody wins, and no sequential test looks at how much is got."""
+        return None
+
+    @property
+    def mean_returns(self) -> list[float] | None:
+        """What each arm got on average."""
+        return [self.mean_return(arm).mean for arm in self.arms]
 
     def returns(self, arm: str) -> tuple[list[float], list[str]]:
         """Returns what an arm got in each game, and the boards."""

@@ -9,22 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.agents import Agent, Named
-from moemcts.arena.duel import DuelResult, SequentialTest
 from moemcts.arena.games import Conditions
 from moemcts.arena.journal import put_in_order
-from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening
+from moemcts.arena.pairings import PairedResult, paired_schedule, result_of, sequential_test
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
-from moemcts.arena.schedules import (
-    DuelSchedule,
-    MatchSchedule,
-    Remake,
-    duel_schedule,
-    match_schedule,
-    seating_of,
-)
-from moemcts.arena.solo import SoloResult
+from moemcts.arena.schedules import DuelSchedule, Remake, SoloSchedule, seating_of
 from moemcts.game import Game
 from moemcts.work import Workers
 from moemcts.work.progress import Advance
@@ -53,39 +44,33 @@ class Duel:
     """What other processes need to play it."""
 
     @cached_property
-    def schedule(self) -> DuelSchedule | MatchSchedule:
+    def schedule(self) -> DuelSchedule | SoloSchedule:
         """The games; in a game of one player each agent alone."""
-        agents = {name: Named(agent, name) for name, agent in self.agents.items()}
-        shared: Any = {
-            "num_games": self.num_games,
-            "openings": self.openings,
-            "identity": self.identity,
-            "remake": self.remake,
-        }
-        if self.game.spec.num_players == 1:
-            return match_schedule(self.game, agents, (), **shared)
-        return duel_schedule(self.game, agents, seating=self.seating, **shared)
+        return paired_schedule(
+            self.game,
+            {name: Named(agent, name) for name, agent in self.agents.items()},
+            num_games=self.num_games,
+            openings=self.openings,
+            seating=self.seating,
+            identity=self.identity,
+            remake=self.remake,
+        )
 
-    def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
+    def play(self, workers: Workers, advance: Advance) -> PairedResult:
         """Plays what is not played yet, and returns all games; the file is the same whoever has played them."""
         schedule = self.schedule
-        test = None
-        if self.sprt is not None and isinstance(schedule, DuelSchedule):
-            test = SequentialTest(schedule, self.sprt)
         records = play_match(
             self.game,
             schedule,
             Conditions(seed=self.seed, max_parallel=self.parallel, in_flight=self.in_flight),
             journal=self.journal,
             workers=workers,
-            stop=test,
+            stop=sequential_test(schedule, self.sprt),
             share=self.parallel,
             watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
         put_in_order(self.journal, [record.index for record in records])
-        if isinstance(schedule, DuelSchedule):
-            return DuelResult.of(schedule, records, sprt=self.sprt)
-        return SoloResult(MatchResult.of(schedule, records), self.game.spec.score_unit)
+        return result_of(schedule, records, sprt=self.sprt)
 
 
 def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:
@@ -106,9 +91,9 @@ def one_against_all(game: Game, first: str, second: str) -> tuple[str, ...]:
     return seating_of(game, (first, *[second] * (len(game.spec.sides) - 1)))
 
 
-def is_promoted(result: DuelResult | SoloResult, name: str, *, score: float, sprt: Sprt | None) -> bool:
+def is_promoted(result: PairedResult, name: str, *, score: float) -> bool:
     """Returns whether an agent has scored more than `score` on the mean, or with a test whether that decided for it."""
-    if sprt is not None and isinstance(result, DuelResult):
-        return sprt.decision(result.evidence(sprt)) == "H1"
+    if result.decision is not None:
+        return result.decision == "H1"
     scores = result.scores(name)
     return sum(scores) / len(scores) > score

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from moemcts.arena.adjudication import Adjudication, check_adjudicable
-from moemcts.arena.duel import DuelResult, SequentialTest
+from moemcts.arena.duel import DuelResult
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings, Opening, Order, Suite, first_board, read_openings, starts
+from moemcts.arena.pairings import paired_schedule, result_of, sequential_test
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
-from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_schedule, duel_seatings, match_schedule
+from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_seatings, match_schedule
 from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -148,9 +149,9 @@ class Match:
             "identity": self._identity(),
             "remake": partial(_remade, replace(self.plan, resolved=self._resolved())),
         }
-        if self.is_duel:
-            return duel_schedule(self.game, agents, **shared)
-        return match_schedule(self.game, agents, () if self.field is None else self.field.named, **shared)
+        if self.field is None:
+            return paired_schedule(self.game, agents, **shared)
+        return match_schedule(self.game, agents, self.field.named, **shared)
 
     @property
     def lineups(self) -> Sequence[Lineup]:
@@ -182,9 +183,6 @@ class Match:
         Without `keep_thoughts` what agents thought is in that file alone: in memory it takes most of the room.
         """
         schedule, sprt = self.schedule, self.plan.sprt
-        stop: Callable[..., bool] | None = None
-        if sprt is not None and isinstance(schedule, DuelSchedule):
-            stop = SequentialTest(schedule, sprt)
         count = 1 if self.is_timed else min(self.plan.num_workers or num_cores(), self.num_games)
         hint = "try fewer --workers or --parallel; with --out FILE the same command goes on"
         records = play_match(
@@ -193,14 +191,11 @@ class Match:
             replace(self.conditions, keep_thoughts=keep_thoughts or path is not None),
             journal=path,
             workers=workers(count, hint=hint),
-            stop=stop,
+            stop=sequential_test(schedule, sprt),
             keep_thoughts=keep_thoughts,
             watch=watch or Watch(),
         )
-        if isinstance(schedule, DuelSchedule):
-            return DuelResult.of(schedule, records, sprt=sprt)
-        result = MatchResult.of(schedule, records)
-        return SoloResult(result, self.game.spec.score_unit) if self.is_solo else result
+        return result_of(schedule, records, sprt=sprt)
 
     @property
     def _all(self) -> list[Contestant]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.arena.duel import DuelResult
 from moemcts.arena.openings import BOARDS_PER_SEED, Beginnings, Opening, first_board, starts
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import Remake
-from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.learn.loop.players import quiet
@@ -70,7 +68,7 @@ class Judging:
             generation,
             PROMOTED,
             {
-                "promoted": is_promoted(result, newest, score=self.config.promotion.score, sprt=self._sprt),
+                "promoted": is_promoted(result, newest, score=self.config.promotion.score),
                 "champion": self.on_disk.champion(generation - 1),
                 "games": len(result.records),
                 "counts": list(result.counts(newest)),
@@ -115,7 +113,7 @@ class Judging:
                     "rankings": [
                         [list(map(list, one.groups)), list(one.unranked), one.board] for one in result.rankings()
                     ],
-                    "returns": _mean_returns(result, (name, other)),
+                    "returns": result.mean_returns,
                 }
             )
         write_json(measurement_of(self.folder, generation), found)
@@ -232,8 +230,3 @@ class _Remade:
 def measurement_of(folder: Path, generation: int) -> Path:
     """Returns the file with what the games that measure a generation say."""
     return folder / "matches" / f"measure-{generation:04d}.json"
-
-
-def _mean_returns(result: DuelResult | SoloResult, names: Sequence[str]) -> list[float] | None:
-    """Returns what each of some agents got on average, in the game's own score; None where they played each other."""
-    return [result.mean_return(name).mean for name in names] if isinstance(result, SoloResult) else None

@@ -17,9 +17,8 @@ from selfplay_for_tests import Deadly, Killed, assert_same, contents, selfplay, 
 from trained_for_tests import save_team, with_gpus
 
 from moemcts.agents import RandomAgent
-from moemcts.arena.duel import DuelResult
+from moemcts.arena.pairings import PairedResult
 from moemcts.arena.replays import read_jsonl
-from moemcts.arena.solo import SoloResult
 from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.loop.config import GamesConfig
@@ -461,7 +460,7 @@ def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
     parallel = {}
 
     class Watched(Duel):
-        def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
+        def play(self, workers: Workers, advance: Advance) -> PairedResult:
             parallel[list(self.agents)[1].partition("?")[0]] = self.parallel
             return super().play(workers, advance)
 

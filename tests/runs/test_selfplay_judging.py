@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from selfplay_for_tests import assert_same, selfplay, work
 
-from moemcts.arena.duel import DuelResult
 from moemcts.arena.journal import put_in_order
-from moemcts.arena.solo import SoloResult
+from moemcts.arena.pairings import PairedResult
 from moemcts.runs import selfplay_judging
 from moemcts.runs.duels import Duel
 from moemcts.runs.selfplay import SelfPlay
@@ -40,7 +39,7 @@ def test_processes_share_the_matches_of_generations(tmp_path: Path, monkeypatch:
     crews: dict[str, Workers] = {}
 
     class Watched(Duel):
-        def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
+        def play(self, workers: Workers, advance: Advance) -> PairedResult:
             crews[self.journal.stem] = workers
             return super().play(workers, advance)
 
