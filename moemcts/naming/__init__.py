@@ -11,7 +11,7 @@ from moemcts.naming.agents import (
     settled,
     with_options,
 )
-from moemcts.naming.experts import AUTO, LIMITS
+from moemcts.naming.experts import AUTO, CHOSEN, LIMITS
 from moemcts.naming.folders import (
     EXPERTS,
     experts_in,
@@ -28,6 +28,7 @@ from moemcts.naming.opponents import SELF, opponents_named, player_of, usual_opp
 
 __all__ = [
     "AUTO",
+    "CHOSEN",
     "EXPERTS",
     "LIMITS",
     "SELF",

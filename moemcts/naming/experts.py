@@ -28,6 +28,8 @@ LIMITS = ("simulations", "nodes", "seconds")
 """Options that limit a search."""
 AUTO = "auto"
 """The backend, the precision and the device that are chosen here."""
+CHOSEN = ("backend", "device", "precision")
+"""Options that are chosen where an agent is made, and the only ones that its reference gains there."""
 _WORDS = {
     "routing": f"Who evaluates the leaves of a batch: {', '.join(ROUTING_NAMES)}; by default what fits the gate.",
     "batch": "Leaves that wait, with routing=queue, until they are evaluated at once.",
@@ -195,12 +197,10 @@ class ExpertAgent:
 
     def _chosen(self, inference: Inference, device: str) -> dict[str, str]:
         """Returns what `auto` was taken for."""
-        chosen: dict[str, str] = {"backend": inference.backend} if self.backend == AUTO else {}
-        if self.device == AUTO:
-            chosen["device"] = device
-        if self.precision == AUTO or (not self.precision and inference.precision != "float32"):
-            chosen["precision"] = inference.precision
-        return chosen
+        taken = (inference.backend, device, inference.precision)
+        is_precision_left = self.precision == AUTO or (not self.precision and inference.precision != "float32")
+        is_left = (self.backend == AUTO, self.device == AUTO, is_precision_left)
+        return {option: one for option, one, left in zip(CHOSEN, taken, is_left, strict=True) if left}
 
     def _playing(self, experts: ExpertSet | ValuedBy, game: Game, name: str) -> Agent:
         if self.simulations == 0:

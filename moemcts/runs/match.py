@@ -21,7 +21,7 @@ from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_seatings, 
 from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import TIMES, Contestant, contestants, identity_of, names_experts, says_more
+from moemcts.naming import CHOSEN, TIMES, Contestant, contestants, identity_of, names_experts, says_more
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.environment import groups_in_flight
@@ -31,8 +31,6 @@ from moemcts.work import num_cores, workers
 
 Result = DuelResult | MatchResult | SoloResult
 """What a match says: of agents that play each other, the same others, or each alone."""
-_CHOSEN = ("backend", "precision", "device")
-"""What is chosen for experts where a match begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +262,7 @@ def _may_say(told: str, reference: str) -> bool:
     if not names_experts(reference):
         return not program_agent(told)
     written, options = parse_reference(reference)[1], parse_reference(told)[1]
-    return all(option in _CHOSEN or written.get(option) == value for option, value in options.items())
+    return all(option in CHOSEN or written.get(option) == value for option, value in options.items())
 
 
 def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:
