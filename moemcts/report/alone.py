@@ -77,7 +77,9 @@ class Alone(Compared):
         return mean_over_seeds(differences, boards, reach=2 * self._reach)
 
     def more(self, arm: str) -> SeedEstimate:
-        """Returns from which share of the starts an arm got more than the single network, less where it got less."""
+        """Returns the share of starts from which an arm got more than the single network, minus the share from which it
+        got less, in [-1, 1].
+        """
         gains = self._gains(arm)
         return seed_interval([one.signs for one in gains], [one.boards for one in gains])
 

@@ -16,7 +16,7 @@ from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_start import kept_start
 from moemcts.runs.leaks import leak
-from moemcts.runs.learning import measurements, train_experts, training_settings
+from moemcts.runs.learning import measurements, train_experts, training_decided_by
 from moemcts.runs.run import Part
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -69,13 +69,7 @@ class ArmTrainings:
             task=TRAINING,
             unit="steps",
             do=functools.partial(self._train, arm, seed),
-            decided_by={
-                **data.decided_by,
-                "network": arm.network,
-                "gate": arm.gate,
-                "scheme": arm.scheme,
-                **training_settings(self.config, seed),
-            },
+            decided_by=training_decided_by(self.config, arm, seed, data),
         )
 
     def experts(

@@ -60,11 +60,17 @@ def check_data(config: LearningConfig, game: Game) -> None:
         data_players(config, game)
 
 
-def training_settings(config: LearningConfig, seed: int) -> dict[str, Any]:
-    """Returns the settings that decide a training of a seed, by dotted path."""
+def training_decided_by(config: LearningConfig, arm: Arm, seed: int, data: Part) -> dict[str, Any]:
+    """Returns what decides a training of an arm and a seed from what a part has gathered, by dotted path."""
     settings = config.training.model_copy(update={"seed": seed}).identity()
-    found = {f"training.{key}": value for key, value in settings.items()}
-    return found | ({"start": config.start} if config.start else {})
+    return {
+        **data.decided_by,
+        "network": arm.network,
+        "gate": arm.gate,
+        "scheme": arm.scheme,
+        **{f"training.{key}": value for key, value in settings.items()},
+        **({"start": config.start} if config.start else {}),
+    }
 
 
 def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from moemcts.arena.adjudication import check_adjudicable
 from moemcts.arena.openings import read_openings
 from moemcts.arena.verdict import counted
+from moemcts.dotted import flat
 from moemcts.errors import MissingExtra, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
@@ -226,17 +227,11 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _decided_by(self) -> dict[str, Any]:
         """Returns the settings that decide every generation, by dotted path."""
-        found: dict[str, Any] = {}
-        for key, value in self.config.resolved_settings().items():
-            if key in _NOT_DECIDING or key == "training":
-                continue
-            if isinstance(value, dict):
-                found |= {f"{key}.{name}": item for name, item in value.items()}
-            else:
-                found[key] = value
+        settings = self.config.resolved_settings()
+        found = flat({key: value for key, value in settings.items() if key not in {*_NOT_DECIDING, "training"}})
         if self.config.start:
             found["start experts"] = self._start_digest()
-        return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}
+        return found | flat({"training": self.config.training.identity()})
 
     def _start_digest(self) -> str:
         """Returns a name for the experts that self-play begins with, as they were when generation 0 copied them."""

@@ -19,7 +19,7 @@ from moemcts.runs.learning import (
     data_part,
     measurements,
     train_experts,
-    training_settings,
+    training_decided_by,
     with_data_paths,
     with_players,
 )
@@ -95,13 +95,7 @@ class Training(Run[TrainingConfig]):
             task="training",
             unit="steps",
             do=self._train,
-            decided_by={
-                **data.decided_by,
-                "network": self.config.network,
-                "gate": self.config.gate,
-                "scheme": self.config.scheme,
-                **training_settings(self.config, self.config.seed),
-            },
+            decided_by=training_decided_by(self.config, self._arm, self.config.seed, data),
         )
         return [data, train]
 
@@ -163,6 +157,10 @@ class Training(Run[TrainingConfig]):
             speed=self._speed,
         )
 
+    @property
+    def _arm(self) -> Arm:
+        return Arm("experts", self.config.gate, self.config.scheme, self.config.network)
+
     def _load(self, folder: Path) -> ExpertSet:
         from moemcts.learn.checkpoint import load_experts
         from moemcts.learn.training.ranks import device_here
@@ -177,13 +175,12 @@ class Training(Run[TrainingConfig]):
             }
             advance(state.step, state.num_steps)
 
-        arm = Arm("experts", self.config.gate, self.config.scheme, self.config.network)
         sources = self.sources()
-        check_samples(self, [(arm, self.gate)], lambda: sources, [self.config.seed])
+        check_samples(self, [(self._arm, self.gate)], lambda: sources, [self.config.seed])
         train_experts(
             self.config,
             self.game,
-            arm,
+            self._arm,
             self.gate,
             sources,
             training_folder=self.folder / "training",
