@@ -297,6 +297,27 @@ def test_the_picture_of_the_flow_is_what_its_script_draws(monkeypatch: pytest.Mo
     assert flow.PATH.read_text() == flow.picture(), "run python scripts/flow.py"
 
 
+def test_the_page_of_the_architecture_has_every_module_and_room() -> None:
+    page, package = (ROOT / "docs" / "architecture.md").read_text(), ROOT / "moemcts"
+    folders = page.partition("## Folders")[2].partition("\n## ")[0]
+    rooms = {f"{path.parent.name}/" for path in [*package.glob("*/__init__.py"), *package.glob("learn/*/__init__.py")]}
+    modules = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}
+    assert len(rooms) > 10
+    assert len(modules) > 20
+    named = set(re.findall(r"(?<![\w/.-])\w+(?:\.py|/)(?!\w)", folders))
+    assert sorted((rooms | modules) - named) == []
+
+
+def test_the_page_of_the_architecture_has_the_order_that_is_enforced() -> None:
+    page = " ".join((ROOT / "docs" / "architecture.md").read_text().split())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = {contract["name"]: contract for contract in project["tool"]["importlinter"]["contracts"]}
+    order = " > ".join(contracts["Rooms"]["layers"]).replace("moemcts.", "")
+    assert f"`{order}`" in page
+    leaves = [f"`{leaf.removeprefix('moemcts.')}`" for leaf in contracts["Leaves"]["source_modules"]]
+    assert f"{', '.join(leaves[:-1])} and {leaves[-1]} are leaves" in page
+
+
 def test_ci_runs_the_readmes_commands() -> None:
     readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
     play, run, tests = UVW.findall(readme)
