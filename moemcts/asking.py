@@ -72,7 +72,7 @@ def asking(
         return _checked(decisions, failures, len(seats))
     except _TooSlow:
         failure = Failure("timeout", f"no decision within {patience:g} s")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if _is_of_the_game(error):
             if isinstance(error, UnlawfulGame):
                 raise
@@ -92,7 +92,7 @@ def _kept(memory: Any) -> Any:
     return deepcopy(memory) if isinstance(memory, _CONTAINERS) else memory
 
 
-def _is_of_the_game(error: Exception) -> bool:
+def _is_of_the_game(error: Exception | SystemExit) -> bool:
     """Returns whether a game raised, or gave what no game may, where the framework asked it.
 
     Then no code of the agent's own was under way.

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
-from moemcts.errors import UnlawfulGame, listed
+from moemcts.errors import listed
 from moemcts.ragged import gathered
+from moemcts.views import ViewList
 
 Player = int
 Action = int
@@ -346,7 +347,7 @@ class Game(ABC, Generic[S]):
 
     def views(self, pairs: Sequence[tuple[S, Player]]) -> Views:
         """Returns the views as one batch."""
-        return ViewList(self.spec, pairs)
+        return ViewList(self.spec, [View(state, player) for state, player in pairs])
 
     def pack(self, states: Sequence[S]) -> Packed:
         """Returns the positions as bytes, small enough for millions of them."""
@@ -367,54 +368,3 @@ def perceived(game: Game[Any], views: Views, seeds: Sequence[int]) -> Views:
     return game.views(
         [(game.perceived(state, player, seed), player) for (state, player), seed in zip(views, seeds, strict=True)]
     )
-
-
-class ViewList:
-    """Views of a game whose states are Python objects."""
-
-    def __init__(self, spec: GameSpec, pairs: Sequence[tuple[State, Player]]) -> None:
-        self._spec = spec
-        self._views = [View(state, player) for state, player in pairs]
-
-    def __len__(self) -> int:
-        return len(self._views)
-
-    def __getitem__(self, row: int) -> View:
-        # As in native views. In arrays of rows -1 is one that was not found, never the last.
-        if not 0 <= row < len(self._views):
-            raise IndexError(f"expected a row from 0 on and below {len(self._views)}, got {row}")
-        return self._views[row]
-
-    def __iter__(self) -> Iterator[View]:
-        return iter(self._views)
-
-    def take(self, rows: Sequence[int] | IntArray) -> ViewList:
-        return ViewList(self._spec, [self[int(row)] for row in rows])
-
-    def observations(self) -> FloatArray:
-        """Returns the observation of every view as `Views` does; raises UnlawfulGame for one of another shape."""
-        shape = self._spec.observation_shape
-        planes = np.empty((len(self._views), *shape), dtype=np.float32)
-        for row, (state, player) in enumerate(self._views):
-            given = state.observation(player)
-            # NumPy would stretch a number, or one plane, over all.
-            if np.shape(given) != shape:
-                which = f"of player {player} at ply {state.ply}"
-                raise UnlawfulGame(
-                    f"expected observations of shape {shape}, got {np.shape(given)} {which}", self._spec.name
-                )
-            planes[row] = given
-        return planes
-
-    def players(self) -> IntArray:
-        return np.array([player for _, player in self._views], dtype=np.int64)
-
-    def plies(self) -> IntArray:
-        return np.array([state.ply for state, _ in self._views], dtype=np.int64)
-
-    def legal_mask(self) -> BoolArray:
-        mask = np.zeros((len(self._views), self._spec.num_actions), dtype=np.bool_)
-        for row, (state, player) in enumerate(self._views):
-            if player in state.active_players:
-                mask[row, list(state.legal_actions(player))] = True
-        return mask

@@ -15,9 +15,12 @@ import numpy as np
 
 from moemcts.agents import Agent, Decision, Seat, thought_of
 from moemcts.asking import Answer, ask, asking, check_interruptible, check_patience
-from moemcts.errors import AgentFailure, Failure
+from moemcts.errors import AgentFailure, Failure, UnlawfulGame
 from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, Player, State, random_action
 from moemcts.thoughts import Flight
+
+_NEAR = 1e-3
+"""How far returns may be from what they have to be: some games compute in single precision."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -127,7 +130,7 @@ def play(
         return
     running: list[T] = []
     while running := _seated(running, waiting, max_parallel):
-        done = _Round(running)
+        done = _Round(game, running)
         for batch in done.batches:
             done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
         yield done.steps()
@@ -147,7 +150,7 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
                 group.tables = _seated(group.tables, waiting, group.room)
                 if not group.tables:
                     continue
-                group.round = _Round(group.tables)
+                group.round = _Round(game, group.tables)
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
                     thought = thought_of(batch.agent, views, batch.seats)
@@ -177,7 +180,8 @@ class _Batch:
 class _Round(Generic[T]):
     """One decision of every player who moves at some tables."""
 
-    def __init__(self, tables: Sequence[T]) -> None:
+    def __init__(self, game: Game, tables: Sequence[T]) -> None:
+        self._game = game
         self.tables = tables
         self._legal = [[table.state.legal_actions(player) for player in table.players] for table in tables]
         self._answers: list[list[Answer]] = []
@@ -205,8 +209,12 @@ class _Round(Generic[T]):
         self.num_missing -= 1
 
     def steps(self) -> list[Step[T]]:
-        """Does what was decided."""
-        return [_step(*row) for row in zip(self.tables, self._answers, self._legal, strict=True)]
+        """Does what was decided; raises UnlawfulGame for an end that the game cannot have, and for one that is late."""
+        steps = [_step(*row) for row in zip(self.tables, self._answers, self._legal, strict=True)]
+        for table in self.tables:
+            if table.is_open:
+                _check_lawful(self._game, table)
+        return steps
 
 
 @dataclass(eq=False)
@@ -252,6 +260,23 @@ def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -
     table.players = table.state.active_players
     table.paid = paid_by(table.state, table.paid)
     return Step(table, state, players, decisions, num_legal, {})
+
+
+def _check_lawful(game: Game, table: Table) -> None:
+    spec, state = game.spec, table.state
+    if table.players:
+        if state.ply > spec.max_plies:
+            raise UnlawfulGame(f"expected an end within max_plies, {spec.max_plies}, and it goes on", spec.name)
+        return
+    returns = np.asarray(state.returns())
+    if returns.shape != (spec.num_players,) or not np.isfinite(returns).all():
+        told = f"expected returns of {spec.num_players} players, all numbers, the game gave {returns.tolist()}"
+        raise UnlawfulGame(told, spec.name)
+    if np.abs(returns).max() > 1 + _NEAR:
+        raise UnlawfulGame(f"expected returns in [-1, 1], the game gave {returns.tolist()}", spec.name)
+    if spec.utility_sum is not None and abs(float(returns.sum()) - spec.utility_sum) > _NEAR:
+        told = f"expected final returns that sum to utility_sum, {spec.utility_sum:g}, the game gave {returns.tolist()}"
+        raise UnlawfulGame(told, spec.name)
 
 
 def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:

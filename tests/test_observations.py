@@ -9,7 +9,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame, TreeState
 
 from moemcts.errors import UnlawfulGame
-from moemcts.game import FloatArray, Game, Player, Views
+from moemcts.game import Action, FloatArray, Game, Player, Views
 from moemcts.native import ObservationBuffer, are_native
 from moemcts.plugins import plugins
 
@@ -82,3 +82,19 @@ def test_an_observation_of_another_shape_is_refused(given: FloatArray) -> None:
     views = game.views([(Position(game.rules), 1)])
     with pytest.raises(UnlawfulGame, match=r"hashed-tree .*: expected observations of shape \(1, 1, 4\), got \("):
         views.observations()
+
+
+def test_what_is_no_number_or_no_action_of_the_game_is_refused() -> None:
+    class Position(TreeState):
+        def observation(self, player: Player) -> FloatArray:
+            return super().observation(player) * np.float32("nan")
+
+        def legal_actions(self, player: Player) -> Sequence[Action]:
+            return [0, 1, 3]
+
+    game = HashedTree(TreeGame(seed=1, num_players=2, branching=3, depth=4, simultaneous=False))
+    views = game.views([(Position(game.rules), 0)])
+    with pytest.raises(UnlawfulGame, match=r"observations of finite numbers, got others of player 0 at ply 0"):
+        views.observations()
+    with pytest.raises(UnlawfulGame, match=r"actions from 0 on and below 3, got \[0, 1, 3\] of player 0 at ply 0"):
+        views.legal_mask()

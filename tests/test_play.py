@@ -6,7 +6,7 @@ import functools
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Self
 
@@ -274,6 +274,31 @@ def test_an_error_of_the_game_is_no_agents(num_views: int, wrap: Callable[..., A
         ask(searching, views, seats)
     told = ask(Careless(), views, seats)
     assert [one.kind for one in told if isinstance(one, Failure)] == ["crash"] * num_views
+
+
+@pytest.mark.parametrize(
+    ("final", "told"),
+    [
+        ([1.0, 0.3], r"final returns that sum to utility_sum, 0, the game gave \[1.0, 0.3\]"),
+        ([5.0, -5.0], r"returns in \[-1, 1\], the game gave"),
+        ([0.0, 0.0, 0.0], "returns of 2 players, all numbers, the game gave"),
+        (None, "an end within max_plies, 1, and it goes on"),
+    ],
+)
+def test_an_end_that_a_game_cannot_have_is_the_games(final: list[float] | None, told: str) -> None:
+    class Position(TreeState):
+        def returns(self) -> FloatArray:
+            return super().returns() if final is None or self.active_players else np.array(final)
+
+    class Broken(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    game = Broken(TreeGame(seed=5, num_players=2, branching=3, depth=4, simultaneous=False))
+    if final is None:
+        game.spec = replace(game.spec, max_plies=1)
+    with pytest.raises(GameFailure, match=f"hashed-tree breaks the laws of games, see moemcts check: expected {told}"):
+        list(play(game, [table(game, [RandomAgent()] * 2, 0)]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from games_of_chance import Grid
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
-from moemcts.agents import Decision, Seat
+from moemcts.agents import Decision, Policy, Seat
 from moemcts.errors import AgentFailure, DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
@@ -67,6 +67,33 @@ def test_an_agent_that_fails_is_named(tmp_path: Path) -> None:
     with pytest.raises(AgentFailure, match=r"^runs/broken: crash: ValueError: no answer") as raised:
         generate(TicTacToe(), [RandomAgent(), Failing()], 20, seed=3, out=tmp_path)
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+def visited(actions: Sequence[int], shares: Sequence[float]) -> dict[str, Policy]:
+    return {"policy": Policy(np.array(actions), np.array(shares, np.float32))}
+
+
+@pytest.mark.parametrize(
+    ("decided", "told"),
+    [
+        ({"value": 7.0}, "expected values from -1 to 1, got 7 to 7"),
+        (
+            {"policy": Policy(np.array([0, 1]), np.array([0.9, 0.9], np.float32))},
+            "expected the shares of visits to be positive and to sum to one",
+        ),
+        (visited([0, 77], [0.5, 0.5]), "expected visited actions below 9"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(decided: dict[str, Any], told: str, tmp_path: Path) -> None:
+    class Odd:
+        name = "odd"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+            return [Decision(action=view.state.legal_actions(view.player)[0], **decided) for view in views]
+
+    with pytest.raises(MoemctsError, match=f"games of tictactoe gave what no sample may have: {told}"):
+        generate(TicTacToe(), [Odd(), Odd()], 20, seed=3, out=tmp_path)
+    assert not list(tmp_path.glob("*.safetensors"))
 
 
 def test_forced_moves_are_no_samples(tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ class EndlessGame(Game[Any]):
 
 def test_a_game_that_never_ends_is_one_clear_line() -> None:
     cast = Cast(newest=RandomAgent())
-    with pytest.raises(MoemctsError, match="goes on after 2 plies, the most that the game says"):
+    with pytest.raises(MoemctsError, match="expected an end within max_plies, 2, and it goes on"):
         play_games(EndlessGame(), cast, GamesConfig(games=1), range(1), generation=1, seed=0)
 
 

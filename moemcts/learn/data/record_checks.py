@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from moemcts.errors import DamagedFile
+from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import Game, IntArray
 from moemcts.learn.data.records import PER_SAMPLE, Records, Visits
 
@@ -30,8 +30,19 @@ def check_records(records: Records, game: Game, where: Path) -> None:
         raise DamagedFile(f"{where} holds no samples of {game.spec.name}: {fault}")
 
 
+def check_made(records: Records, game: Game) -> None:
+    """Raises MoemctsError for samples whose numbers no game can have, before they are written: of its agent, mostly."""
+    if fault := _numbers(records, game):
+        name = game.spec.name
+        raise MoemctsError(f"games of {name} gave what no sample may have: {fault}; see moemcts check {name}")
+
+
 def _fault(records: Records, game: Game) -> str:
-    return _shapes(records, game) or _ranges(records, game) or _searched(records, game) or _illegal(records, game)
+    return _numbers(records, game) or _illegal(records, game)
+
+
+def _numbers(records: Records, game: Game) -> str:
+    return _shapes(records, game) or _ranges(records, game) or _searched(records, game)
 
 
 def _shapes(records: Records, game: Game) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
-from moemcts.learn.data.record_checks import check_records
+from moemcts.learn.data.record_checks import check_made, check_records
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.verified import Verified
 from moemcts.learn.fingerprint import encoding_fingerprint
@@ -41,6 +41,7 @@ class ShardWriter:
         holds another dataset, DamagedFile if its manifest is none.
         """
         self.folder = folder
+        self._game = game
         head = {
             "format": FORMAT,
             "game": reference,
@@ -80,7 +81,8 @@ class ShardWriter:
         return int(self._manifest["num_samples"])
 
     def append(self, records: Records) -> None:
-        """Writes the next shard."""
+        """Writes the next shard; raises MoemctsError for samples that could not be read again."""
+        check_made(records, self._game)
         name = f"shard-{self.num_shards:05d}.safetensors"
         content = tensor_bytes(records.arrays())
         write_bytes(self.folder / name, content)

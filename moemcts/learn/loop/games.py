@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, Adjudicator
-from moemcts.errors import MoemctsError
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, random_action
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
@@ -150,7 +149,7 @@ def play_games(
 
     A game depends on the seed, the generation, its number and who plays it. Decisions with a policy, out of several
     legal actions, are learned from; of games with others, those of the newest. Raises AgentFailure where an agent
-    fails, MoemctsError for a game that goes on after the game's `max_plies`.
+    fails.
     """
     ((_, played),) = play_chunks(
         game, cast, config, [numbers], generation=generation, seed=seed, openings=openings, on_progress=on_progress
@@ -219,7 +218,6 @@ class _Game(Table):
     """-1 where that is every seat."""
     adjudicator: Adjudicator | None
     is_played_on: bool
-    most_plies: int
     course: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=8))
     moves: list[int] = field(default_factory=list)
     resigner: Player = -1
@@ -244,10 +242,6 @@ class _Game(Table):
         self.log.add(step.state, known)
         if self.paid is not None or discount != 1:
             self.log.pay(step.state, self.state, discount)
-        if self.players and self.state.ply > self.most_plies:
-            raise MoemctsError(
-                f"game {self.index} goes on after {self.most_plies} plies, the most that the game says it can have"
-            )
         self._resign(step)
         if self.is_over:
             # The table stays until its chunk is over; trees that its players kept need not.
@@ -333,7 +327,6 @@ class _Hall:
             seat_learned_from=seat,
             adjudicator=None if self._rules is None else Adjudicator(self._rules),
             is_played_on=bool(setup.random() < self._config.played_on),
-            most_plies=self._game.spec.max_plies,
         )
         table.course.update((state.key() & (2**64 - 1)).to_bytes(8, "little"))
         return table
