@@ -298,7 +298,7 @@ def test_an_end_that_a_game_cannot_have_is_the_games(final: list[float] | None, 
     if final is None:
         game.spec = replace(game.spec, max_plies=1)
     with pytest.raises(GameFailure, match=f"hashed-tree breaks the laws of games, see moemcts check: expected {told}"):
-        list(play(game, [table(game, [RandomAgent()] * 2, 0)]))
+        list(play(game, [table(game, [RandomAgent()] * 2, number) for number in range(9)]))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ SHARE_FOR_KEPT = 0.25
 """Of the time for a move, that it may take."""
 SECONDS_BETWEEN_REPORTS = 1.0
 """Time from one report to the next, where the best move stays the same."""
+ENOUGH_FOR_AN_END = 1000
+"""Simulations after which a best line that ends the game has any depth that is asked for: it gets no longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +244,7 @@ class Thinking:
 
     def _is_reached(self, result: SearchResult) -> bool:
         limits = self._task.limits
-        if limits.depth is not None and len(result.principal_variation) >= limits.depth:
+        if limits.depth is not None and self._is_so_long(result, limits.depth):
             return True
         if not limits.may_stop_early or self._seconds is None or not result.visits.any():
             # Of the root alone nothing is decided, however long its evaluation took.
@@ -254,6 +256,16 @@ class Thinking:
         elapsed = max(self._elapsed(), 1e-3)
         left = max(self._seconds - elapsed, 0.0)
         return is_decided(result.weights.tolist(), result.num_simulations / elapsed * left)
+
+    def _is_so_long(self, result: SearchResult, depth: int) -> bool:
+        """Tests whether the best line has so many moves, or ends the game and has stayed the best."""
+        line = result.principal_variation
+        if len(line) >= depth or result.num_simulations < ENOUGH_FOR_AN_END:
+            return len(line) >= depth
+        state = self._task.state
+        for joint in line:
+            state = state.play(joint)
+        return not state.active_players
 
     def _chosen(self, result: SearchResult) -> Action:
         ply = self._task.state.ply

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -226,3 +226,12 @@ def test_it_plays_a_match_against_stockfish(experts: Path) -> None:
                 board.push(result.move)
             # Random weights lose; what is tested is that every game is played to its end.
             assert board.is_game_over(claim_draw=True) or board.ply() == 120
+
+
+@pytest.mark.parametrize(
+    ("position", "move"),
+    [("7k/8/8/8/8/8/1q6/2K5 w - - 0 1", "c1b2"), ("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "a1a8")],
+)
+def test_a_best_line_that_ends_the_game_has_any_depth(talk: Callable[..., list[str]], position: str, move: str) -> None:
+    lines = talk("setoption name MCTS_Solver value false", f"position fen {position}", "go depth 2")
+    assert lines[-1].split()[:2] == ["bestmove", move]
