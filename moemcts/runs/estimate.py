@@ -20,6 +20,7 @@ from moemcts.runs.experiment import Experiment
 from moemcts.runs.held_out import are_many, num_evaluations
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
+from moemcts.runs.settings import DataConfig
 from moemcts.runs.times import duration
 from moemcts.runs.training import Training
 from moemcts.search import SearchAgent, SearchConfig
@@ -41,6 +42,12 @@ FIRST_STEP = 0.5
 """Seconds that a stage takes beside its steps: it starts, saves, and its first step is slow."""
 TRAINING_COST = 3.5
 """A training step costs about this many forward passes: one forward, two backward, the loss and the optimiser."""
+BYTES_PER_SAMPLE = 40
+"""Of the decision that is stored beside a position."""
+BYTES_PER_WEIGHT = 4
+"""On the disk: float32."""
+STATES = 6
+"""Times the weights that a training has on the disk while it runs: two states with both moments of their optimiser."""
 
 
 START = 3.0
@@ -129,21 +136,38 @@ def estimate(experiment: Experiment) -> Estimate:
     rating = sum(
         num_evaluations(arm, experiment.trainings.gate(arm.gate)) / rates[arm.network][0] for arm in experiment.arms
     )
+    num_weights = config.num_seeds * sum(one.trainings * rates[arm.network][1] for arm, one in work.items())
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
-    packed = game.pack(played.states)
-    to_play = config.data.to_play
     return Estimate(
-        data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
+        data=data_seconds(config.data, played, sizes),
         training=start + OPTIMISERS + (seconds + num_read / encoding_rate(game, played.states)) / workers,
         matches=starts * START + _matches(experiment, played, rates) / players,
         losses=(START if raters > 1 else 0.0) + rated * rating / raters,
         assumed=assumed(config.training),
         report=LIBRARIES + num_figures * FIGURE,
         num_bytes=int(
-            (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
-            + config.num_seeds * sum(rates[arm.network][1] * 4 * 3 * one.trainings * 2 for arm, one in work.items())
+            (config.data.to_play + sizes.imported) * bytes_per_sample(game, played.states)
+            + bytes_of_training(num_weights)
         ),
     )
+
+
+def data_seconds(config: DataConfig, played: Played | None, sizes: Sizes) -> float:
+    """Returns how long it takes to play what is learned from, as games like those `played` do, and to import it."""
+    playing = 0.0
+    if played is not None:
+        playing = config.to_play / config.keep / played.learned_share * played.seconds_per_sample
+    return playing + sizes.imported / IMPORTED
+
+
+def bytes_per_sample(game: Game, states: Sequence[State]) -> float:
+    """Returns what a sample takes on the disk where positions are like these, a policy left out."""
+    return float(game.pack(states).offsets[-1] / len(states) + BYTES_PER_SAMPLE)
+
+
+def bytes_of_training(num_weights: int) -> int:
+    """Returns what the training of so many weights takes on the disk, those of each stage counted anew."""
+    return STATES * num_weights * BYTES_PER_WEIGHT
 
 
 def assumed(config: TrainerConfig) -> str:

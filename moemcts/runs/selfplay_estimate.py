@@ -11,6 +11,7 @@ from moemcts.game import Game, State
 from moemcts.naming import SELF
 from moemcts.runs.estimate import (
     BATCH,
+    BYTES_PER_WEIGHT,
     FIGURE,
     FIRST_STEP,
     LIBRARIES,
@@ -19,6 +20,8 @@ from moemcts.runs.estimate import (
     TRAINING_COST,
     Estimate,
     assumed,
+    bytes_of_training,
+    bytes_per_sample,
     decision_seconds,
     encoding_rate,
     network_rate,
@@ -34,10 +37,8 @@ if TYPE_CHECKING:
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_settings import SelfPlayConfig
 
-BYTES_PER_SAMPLE, BYTES_PER_ACTION = 40, 12
-"""Of what is stored beside the position: the decision, and each action's share of the visits."""
-STATES = 6
-"""Times the weights that a training has on the disk while it runs: two states with their optimiser."""
+BYTES_PER_ACTION = 12
+"""Of each action's share of the visits, which is stored beside a sample."""
 
 
 def selfplay_estimate(run: SelfPlay) -> Estimate:
@@ -66,7 +67,8 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
     learned = _learned(run, samples, windows)
     num_trainings = config.generations * len(plan(run.scheme.all_stages(run.gate.num_phases)))
-    num_experts = run.gate.num_phases * (len({*range(0, config.generations + 1, config.keep), *run.measured}) + STATES)
+    num_kept = len({*range(0, config.generations + 1, config.keep), *run.measured})
+    bytes_of_expert = num_kept * num_parameters * BYTES_PER_WEIGHT + bytes_of_training(num_parameters)
     playing = _starts(config) * START + played * each / workers
     training = learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + FIRST_STEP * num_trainings
     judging = _judged(run, workers) * moves * each
@@ -78,7 +80,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
         report=LIBRARIES + 6 * FIGURE,
         at_once=_at_once(config, workers, playing, training + judging) if config.games.ahead else 0.0,
         num_bytes=int(
-            samples * (max(windows) + 1) * _bytes_per_sample(game, states) + num_experts * num_parameters * 4
+            samples * (max(windows) + 1) * _bytes_per_searched(game, states) + run.gate.num_phases * bytes_of_expert
         ),
     )
 
@@ -156,7 +158,7 @@ def _judged(run: SelfPlay, workers: int) -> float:
     )
 
 
-def _bytes_per_sample(game: Game, states: Sequence[State]) -> float:
-    """Returns what a sample takes on the disk."""
+def _bytes_per_searched(game: Game, states: Sequence[State]) -> float:
+    """Returns what a sample takes on the disk with the visits of its search."""
     legal = sum(len(state.legal_actions(state.active_players[0])) for state in states) / len(states)
-    return float(game.pack(states).offsets[-1] / len(states) + BYTES_PER_SAMPLE + BYTES_PER_ACTION * legal)
+    return bytes_per_sample(game, states) + BYTES_PER_ACTION * legal

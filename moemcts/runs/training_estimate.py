@@ -12,7 +12,6 @@ from moemcts.runs.estimate import (
     BATCH,
     FIGURE,
     FIRST_STEP,
-    IMPORTED,
     LIBRARIES,
     OPTIMISERS,
     TRAINING_COST,
@@ -20,6 +19,9 @@ from moemcts.runs.estimate import (
     Played,
     Sizes,
     assumed,
+    bytes_of_training,
+    bytes_per_sample,
+    data_seconds,
     encoding_rate,
     has_samples,
     interval_of,
@@ -123,12 +125,8 @@ def _estimate(training: Training, seen: Seen, states: list[State], sizes: Sizes,
     rate, num_parameters = network_rate(game, config.network, states, BATCH)
     # Every expert answers to every sample held out, and so does what they are compared with.
     num_rated = sizes.rated * (num_experts + bool(config.baseline))
-    data = sizes.imported / IMPORTED
-    if played is not None and config.data.to_play:
-        data = config.data.to_play / config.data.keep / played.learned_share * played.seconds_per_sample
-    packed = game.pack(states)
     return Estimate(
-        data=data,
+        data=data_seconds(config.data, played, sizes),
         training=OPTIMISERS
         + (learned * TRAINING_COST + measured) / rate
         + (learned + measured) / encoding_rate(game, states)
@@ -137,7 +135,7 @@ def _estimate(training: Training, seen: Seen, states: list[State], sizes: Sizes,
         assumed=assumed(config.training),
         report=LIBRARIES + FIGURES * FIGURE,
         num_bytes=int(
-            (config.data.to_play + sizes.imported) * (packed.offsets[-1] / len(states) + 40)
-            + num_parameters * 4 * 3 * cost.trainings * 2
+            (config.data.to_play + sizes.imported) * bytes_per_sample(game, states)
+            + bytes_of_training(cost.trainings * num_parameters)
         ),
     )

@@ -15,8 +15,19 @@ from moemcts.errors import MoemctsError
 from moemcts.game import Views
 from moemcts.plugins import plugins
 from moemcts.runs import estimate as estimates
-from moemcts.runs.estimate import LINES, decision_seconds, play_some, shortened, untrained
+from moemcts.runs.estimate import (
+    IMPORTED,
+    LINES,
+    Sizes,
+    bytes_of_training,
+    data_seconds,
+    decision_seconds,
+    play_some,
+    shortened,
+    untrained,
+)
 from moemcts.runs.learning_cost import Seen
+from moemcts.runs.settings import DataConfig
 from moemcts.search import SearchConfig
 
 
@@ -93,3 +104,21 @@ def test_a_slow_network_searches_for_a_second_to_tell_what_a_decision_costs() ->
     assert (search.simulations, search.nodes, times) == (None, 50, 4)
     timed = SearchConfig(simulations=None, seconds=1)
     assert shortened(timed, 1) == (timed, 1)
+
+
+def test_games_of_which_half_is_kept_take_twice_as_long() -> None:
+    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    sizes = Sizes(learned=0, measured=0, rated=0)
+    whole, half = (data_seconds(DataConfig(samples=1000, keep=keep), played, sizes) for keep in (1.0, 0.5))
+    assert half == 2 * whole == 2000 * played.seconds_per_sample
+
+
+def test_games_of_a_file_are_imported_and_not_played() -> None:
+    sizes = Sizes(learned=0, measured=0, rated=0, imported=3 * IMPORTED)
+    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    assert data_seconds(DataConfig(games="games.pgn"), played, sizes) == 3
+    assert data_seconds(DataConfig(games="games.pgn"), None, sizes) == 3
+
+
+def test_a_training_has_two_states_of_its_weights_and_their_moments_in_float32() -> None:
+    assert bytes_of_training(1000) == 2 * (1000 + 2 * 1000) * 4
