@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument(
         "--variant", action="append", default=[], dest="variants", type=variant, metavar='"NAME KEY=VALUE ..."'
     )
+    parser.add_argument("--label", default="", help="what its rows are called beside others of the same arms")
     parser.add_argument("--seed", type=int, default=0, help="the first of --seeds")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--arms", nargs="+", default=[BASELINE, "separated", "staged"])
@@ -157,8 +158,9 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
     config = read_toml(run_of(options.out, arm, options.seed) / CONFIG)
     games = config["games"]
     own = [f"{path}={_text(value)}" for path, value in begun.items() if single.get(path) != value]
+    label = f", {options.label}" if options.label else ""
     return {
-        **compared(f"{begun['game']}, {arm} over {BASELINE}, from random weights", results),
+        **compared(f"{begun['game']}, {arm} over {BASELINE}{label}, from random weights", results),
         **({"against": options.against} if options.against else {}),
         "simulations": options.simulations,
         "generations": config["generations"],

@@ -1,0 +1,95 @@
+"""Joins the rows of `selfplay_schemes.py` that differ in their training seeds alone.
+
+    python benchmarks/pooled_selfplay.py [--record]
+
+They are the recorded ones of an arm and a game which were played alike: by as many simulations, of as many generations
+of as many games, with the same network and gate. The interval is Student's over the scores of all trainings, each of
+which counts the same, and as wide as their games make it at least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Sequence
+
+from pooling import Part, pooled_scores
+from record import Row, add_option, append, latest
+
+from moemcts.arena.rating import EloRange
+from moemcts.arena.verdict import counted
+
+TABLE = "selfplay_schemes"
+ALIKE = ("unit", "simulations", "generations", "games per generation", "network", "gate", "settings", "against")
+"""What rows of one set have in common, beside the game and the arm."""
+
+
+def alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """Returns the rows of every set that differ in their seeds alone, the first seeds first.
+
+    Raises ValueError where a seed is in two of them.
+    """
+    sets: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["seed"]):
+        if row["unit"] == "Elo" and "own variance" in row and "pooled" not in row:
+            head, _, _ = row["name"].partition(" over ")
+            sets.setdefault(repr([head, *map(row.get, ALIKE)]), []).append(row)
+    found = [one for one in sets.values() if len(one) > 1]
+    for one in found:
+        seeds = [seed for row in one for seed in range(row["seed"], row["seed"] + row["seeds"])]
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(f"expected every seed once, got {seeds} of {one[0]['name']!r}")
+    return found
+
+
+def pooled(rows: Sequence[Row]) -> Row:
+    """Returns the row of all trainings of a set."""
+    parts = [
+        Part(
+            name=row["name"],
+            elos=row["by seed"],
+            counts=tuple(map(sum, zip(*row["counts"], strict=True))),  # type: ignore[arg-type]
+            scores=row["scores by training"],
+            variance=row["own variance"],
+        )
+        for row in rows
+    ]
+    found = pooled_scores(parts)
+    elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
+    head, _, _ = rows[0]["name"].partition(" over ")
+    weights = [row["seeds"] for row in rows]
+    return {
+        "name": f"{head} over single, {counted(found.num_seeds, 'training')}, from random weights",
+        "value": round(elo.difference, 1),
+        "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
+        "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],
+        "by seed": [one for row in rows for one in row["by seed"]],
+        "scores by training": list(found.seed_means),
+        "own variance": found.own_variance,
+        "counts": [one for row in rows for one in row["counts"]],
+        "games": sum(row["games"] for row in rows),
+        "samples": {
+            one: round(statistics.fmean([row["samples"][one] for row in rows], weights=weights))
+            for one in rows[0]["samples"]
+        },
+        **{key: rows[0][key] for key in ALIKE if key in rows[0]},
+        "seed": rows[0]["seed"],
+        "seeds": sum(weights),
+        "pooled": [row["name"] for row in rows],
+    }
+
+
+def main() -> None:
+    """Prints a row for each set; appends it to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    found = [pooled(rows) for rows in alike(list(latest(TABLE).values()))]
+    for row in found:
+        print(f"{row['name']}: {row['value']:+z.1f} {row['interval']} of {row['games']} games")
+    if options.record:
+        append(TABLE, found)
+
+
+if __name__ == "__main__":
+    main()
