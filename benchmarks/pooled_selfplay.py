@@ -48,7 +48,7 @@ def pooled(rows: Sequence[Row]) -> Row:
         Part(
             name=row["name"],
             elos=row["by seed"],
-            counts=tuple(map(sum, zip(*row["counts"], strict=True))),  # type: ignore[arg-type]
+            counts=tuple(map(sum, zip(*row["counts"], strict=True))),
             scores=row["scores by training"],
             variance=row["own variance"],
         )

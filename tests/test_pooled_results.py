@@ -417,3 +417,26 @@ def test_self_play_by_schemes_goes_on_with_more_seeds(
     *_, line = capsys.readouterr().out.splitlines()
     by_seed = line[line.rindex("[") :]
     assert by_seed.count(",") == 1
+
+
+def test_self_play_of_other_seeds_is_joined() -> None:
+    from pooled_selfplay import alike, pooled
+
+    def row(seed: int, *scores: float, **more: object) -> dict[str, Any]:
+        head = {"name": f"hex, staged over single, seeds from {seed}, from random weights", "unit": "Elo", "seed": seed}
+        counts = [[round(20 * score), 0, 20 - round(20 * score)] for score in scores]
+        found = {"by seed": [elo_of_score(score) for score in scores], "scores by training": list(scores)}
+        found |= {"counts": counts, "own variance": 1e-4 / len(scores), "seeds": len(scores), "games": 20 * len(scores)}
+        return {**head, **found, "samples": {"staged": 10 * seed, "single": 5}, "generations": 3, **more}
+
+    rows = [row(3, 0.5, 0.6), row(1, 0.4, 0.5), row(9, 0.5, generations=4), row(5, 0.5, name="go, staged over single")]
+    ((first, second),) = alike(rows)
+    found = pooled([first, second])
+    assert found["name"] == "hex, staged over single, 4 trainings, from random weights"
+    assert found["by seed"] == [*first["by seed"], *second["by seed"]]
+    assert (found["value"], found["games"], found["seed"], found["seeds"]) == (0.0, 80, 1, 4)
+    assert found["samples"] == {"staged": 20, "single": 5}
+    # A deviation of 0.0816 over the root of four, Student's t of three degrees.
+    assert found["interval"] == [pytest.approx(elo_of_score(0.5 + sign * 0.1299), abs=0.2) for sign in (-1, 1)]
+    with pytest.raises(ValueError, match=r"expected every seed once, got \[1, 2, 2\]"):
+        alike([row(1, 0.4, 0.5), row(2, 0.5)])
