@@ -14,7 +14,7 @@ from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
 from moemcts.errors import ForeignData
-from moemcts.experts import ExpertSet, route_mixture
+from moemcts.experts import MIXTURE, ExpertSet
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.phase_statistics import phase_statistics
 from moemcts.learn.gates.network_gate import NetworkGate
@@ -181,7 +181,7 @@ def test_a_trained_mixture_is_what_the_search_evaluates(data: Dataset, tmp_path:
     _, held_out = data.split(0.2, 0)
     views = held_out.views(np.arange(len(held_out)))
     team_of = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
-    assert team_of.routing is route_mixture
+    assert team_of.routing is MIXTURE
     evaluation = team_of.evaluate(views)
     target = held_out.actions(np.arange(len(held_out)))
     policy = -evaluation.logits[np.arange(len(target)), target].mean()
