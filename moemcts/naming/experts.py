@@ -130,11 +130,10 @@ class ExpertAgent:
         if self.routing and self.routing not in ROUTING_NAMES:
             raise unknown_name("routing", self.routing, ROUTING_NAMES)
         try:
-            idle = self._idle(game)
+            if idle := self._idle(game):
+                raise ValueError(f"{idle}; leave it out")
         except ValueError as error:
             raise UsageError(f"{reference}: {told(error)}") from None
-        if idle:
-            raise UsageError(f"{reference}: {idle}; leave it out")
         device = str(device_of(self.device))
         own = encoded_as(experts_in(folder), game)
         networks = load_networks(experts_in(folder), own, plugins())
