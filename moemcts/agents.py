@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +89,7 @@ def named_agent(agent: Agent, reference: str) -> Agent:
     return agent
 
 
+@runtime_checkable
 class Thinker(Agent, Protocol):
     """An agent that can be interrupted: between its questions to evaluators other agents, or itself, decide elsewhere.
 
@@ -102,8 +102,7 @@ class Thinker(Agent, Protocol):
 
 def thought_of(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
     """Returns what comes to an agent's decisions; one that cannot be interrupted asks nobody in between."""
-    thought: Thought[Sequence[Decision]] = getattr(agent, "thought", partial(at_once, agent))(views, seats)
-    return thought
+    return agent.thought(views, seats) if isinstance(agent, Thinker) else at_once(agent, views, seats)
 
 
 def at_once(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:

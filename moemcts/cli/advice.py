@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from moemcts.errors import CHECKOUT, how_to_get
+from moemcts.work.processor import processor
 
 GIB = 2**30
 ENOUGH_MEMORY = 2 * GIB
@@ -165,7 +166,7 @@ def gather() -> Facts:
     is_gpu_used = torch.cuda.is_available()
     extras = ("onnxruntime", "openvino", "ray")
     return Facts(
-        cpu=frozenset(_field(Path("/proc/cpuinfo"), "flags").split()),
+        cpu=processor().instructions,
         torch_level=level if level in levels else "",
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         quota=quota(Path("/sys/fs/cgroup")),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts import __version__
+from moemcts.work.processor import processor
 
 
 def origin() -> dict[str, Any]:
@@ -39,10 +40,5 @@ def commit() -> str:
 
 def machine() -> str:
     """Returns the processor's name and the number of its cores."""
-    info = Path("/proc/cpuinfo")
-    names = [
-        line.split(":", 1)[1].strip()
-        for line in (info.read_text().splitlines() if info.exists() else [])
-        if line.startswith("model name")
-    ]
-    return f"{names[0]} x {len(names)}" if names else platform.processor() or platform.machine()
+    here = processor()
+    return f"{here.name} x {here.num_listed}" if here.num_listed else here.name or platform.machine()

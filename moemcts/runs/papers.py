@@ -29,7 +29,6 @@ import re
 import shlex
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -211,8 +210,3 @@ def look_up(value: Any, path: str) -> Any:
     if isinstance(value, list) and re.fullmatch(r"-?\d+", key) and -len(value) <= int(key) < len(value):
         return look_up(value[int(key)], rest)
     return None
-
-
-def resolve(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """Returns the folder of each thing that is made."""
-    return {name: str(folder / name) for name in names}

@@ -15,7 +15,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.data.shards import IMPORT_REPORT
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Table
-from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, look_up, resolve, words
+from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, look_up, words
 from moemcts.store import read_json, write_json
 
 CommandLine = Callable[[Sequence[str]], str]
@@ -50,7 +50,7 @@ class Reproduction:
     def command(self, step: str) -> list[str]:
         """Returns the words of the command that makes a step, after `moemcts`."""
         places = {
-            **resolve(self._made, [*self.papers.make]),
+            **{name: str(self._made / name) for name in self.papers.make},
             HERE: str(self._made / step),
             DATA: "" if self.data is None else str(self.data.absolute()),
         }

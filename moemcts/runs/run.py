@@ -16,7 +16,6 @@ import tomli_w
 from moemcts import weights
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
-from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.config_file import CONFIG
 from moemcts.runs.environment import as_typed, environment
@@ -347,8 +346,8 @@ def _read_environment(folder: Path) -> dict[str, Any]:
 
 def _with_precision(config: Config) -> Config:
     """Returns the configuration with the quickest way to train its network in place of precision `auto`."""
-    training = getattr(config, "training", None)
-    if not isinstance(training, TrainerConfig) or training.precision != "auto":
+    training = config.training
+    if training.precision != "auto":
         return config
     from moemcts.learn.training.ranks import device_of, launched
     from moemcts.learn.training.speed import settled

@@ -26,6 +26,7 @@ from moemcts.learn.inference.positions import Positions, Sample
 from moemcts.learn.planes import random_planes
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.store import cache_folder, read_json, write_json
+from moemcts.work.processor import processor
 
 BATCH_SIZE = 16
 """Views in the batches that a choice is for, where the caller does not know better."""
@@ -249,17 +250,13 @@ def _machine() -> dict[str, Any]:
 
 def _processor() -> str:
     """Returns the processor's name and what it computes bfloat16 and bytes with, as far as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    entries = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    here = processor()
     # One name may stand for several machines: a virtual one is called after its maker alone.
-    able = [flag for flag in _FLAGS if flag in entries.get("flags", "").split()]
-    return " ".join([entries.get("model name", platform.processor()), platform.machine(), *able])
+    able = [one for one in _INSTRUCTIONS if one in here.instructions]
+    return " ".join([here.name, platform.machine(), *able])
 
 
-_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
+_INSTRUCTIONS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
 
 
 def _device_in_words(device: str) -> str:
