@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views, from_own_seats
 from moemcts.native import Identities, core, identities, playouts
+
+if TYPE_CHECKING:
+    from moemcts.gates import PhaseGate
 
 MOST_ROLLOUTS = 2**32 - 1
 """What the native playouts count with."""
@@ -99,7 +102,24 @@ class RolloutEvaluator:
         return Evaluation(logits, from_own_seats(means, views.players()))
 
 
-class CachedEvaluator:
+class Wrapping:
+    """What an evaluator that asks another one takes over from it."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    @property
+    def looks_at_batches(self) -> bool:
+        """Whether the other evaluator's answers depend on their batch."""
+        return looks_at_batches(self._evaluator)
+
+    @property
+    def gate(self) -> PhaseGate | None:
+        """The other evaluator's, which names the phases of positions; None where it has none."""
+        return getattr(self._evaluator, "gate", None)
+
+
+class CachedEvaluator(Wrapping):
     """Remembers what an evaluator thinks of views, by their positions' keys, plies and players: it is asked once for
     each.
 
@@ -113,7 +133,7 @@ class CachedEvaluator:
             raise ValueError(f"expected a cache of at least one view, got {size}")
         if looks_at_batches(evaluator):
             raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._size = size
         self._begin()
 
@@ -124,11 +144,6 @@ class CachedEvaluator:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._begin()
-
-    @property
-    def gate(self) -> Any:
-        """The other evaluator's, which names the phases of positions; None where it has none."""
-        return getattr(self._evaluator, "gate", None)
 
     def _begin(self) -> None:
         self._lock = Lock()

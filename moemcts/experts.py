@@ -101,23 +101,6 @@ class ExpertSet:
         return ExpertSet(self.gate, kept, routing=self.routing)
 
 
-class Wrapping:
-    """What an evaluator that asks another one takes over from it."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-
-    @property
-    def looks_at_batches(self) -> bool:
-        """Whether the other evaluator's answers depend on their batch."""
-        return looks_at_batches(self._evaluator)
-
-    @property
-    def gate(self) -> PhaseGate | None:
-        """The other evaluator's, which names the phases of positions; None where it has none."""
-        return getattr(self._evaluator, "gate", None)
-
-
 class ValuedBy:
     """Has the policy of experts and the values of another evaluator: whose part makes a search stronger can be told."""
 

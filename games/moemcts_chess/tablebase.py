@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.evaluation import Evaluation, Evaluator
-from moemcts.experts import Wrapping
+from moemcts.evaluation import Evaluation, Evaluator, Wrapping
 from moemcts.game import Action, FloatArray, Views
 from moemcts.native import core
 from moemcts_chess.game import ChessGame

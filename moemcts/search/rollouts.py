@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from moemcts.agents import Agent, RandomAgent, Seat
-from moemcts.evaluation import Evaluation, Evaluator
-from moemcts.experts import Wrapping
+from moemcts.evaluation import Evaluation, Evaluator, Wrapping
 from moemcts.game import CHANCE, Action, Game, Player, State, Views, discounts, from_own_seats, random_action
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import LARGEST_U32

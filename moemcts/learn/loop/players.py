@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat
-from moemcts.evaluation import Evaluation, Evaluator
-from moemcts.experts import Wrapping
+from moemcts.evaluation import Evaluation, Evaluator, Wrapping
 from moemcts.game import Game, Views
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.opponents import Opponents
