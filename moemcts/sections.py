@@ -37,10 +37,14 @@ LATER = Mark()
 """A setting that files did not have before: where it has its default it is left out, so that they stay as they were."""
 
 
-class Section(BaseModel):
-    """A part of the settings."""
+class Frozen(BaseModel):
+    """A table of a file: it stays as it was read, and what it does not know is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Section(Frozen):
+    """A part of the settings."""
 
     def idle(self, prefix: str = "") -> Iterator[tuple[str, str]]:
         """Yields the settings of which nothing comes beside the others, and why in words; names with a prefix.

@@ -175,12 +175,11 @@ def _presets(variant: str) -> Mapping[str, Mapping[str, Any]]:
 
 def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Returns two trees of tables as one; where both have a value it is that of the second."""
-    return {
-        key: _joined(below.get(key, {}), above.get(key, {}))
-        if isinstance(above.get(key, below.get(key)), Mapping)
-        else above.get(key, below.get(key))
-        for key in {**below, **above}
-    }
+    joined = {**below, **above}
+    for key in below.keys() & above.keys():
+        if isinstance(above[key], Mapping):
+            joined[key] = _joined(below[key], above[key])
+    return joined
 
 
 def _lichess(game: Game) -> PhaseGate:

@@ -31,23 +31,18 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from moemcts.errors import UsageError, unknown_name
 from moemcts.runs.settings import validate_tables
+from moemcts.sections import Frozen
 
 HERE = "here"
 DATA = "data"
 PRESET = "preset"
 
 
-class Entry(BaseModel):
-    """A table of a list of experiments."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class Made(Entry):
+class Made(Frozen):
     """Something that is made once in a folder and that experiments share."""
 
     command: str = ""
@@ -59,7 +54,7 @@ class Made(Entry):
     """The presets in which the command may stand for what is given; all where empty."""
 
 
-class Number(Entry):
+class Number(Frozen):
     """A published number and where ours is."""
 
     what: str
@@ -70,7 +65,7 @@ class Number(Entry):
     """What ours is multiplied by, such as 100 for percent."""
 
 
-class PaperExperiment(Entry):
+class PaperExperiment(Frozen):
     """One experiment of a paper."""
 
     name: str
@@ -86,7 +81,7 @@ class PaperExperiment(Entry):
     """Programs of the machine that it starts."""
 
 
-class PaperList(Entry):
+class PaperList(Frozen):
     """All that plugins hand over, joined."""
 
     sizes: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
@@ -189,24 +184,25 @@ def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:
     return PaperList(sizes=sizes, make=make, experiment=tuple(experiments))
 
 
-def look_up(value: Any, path: str) -> Any:
-    """Returns what is at a path of keys and numbers apart by points in JSON values; None where there is nothing.
+def printed_at(value: Any, path: str) -> Any:
+    """Returns what is at a path of keys and numbers apart by points in what a command printed; None for nothing.
 
-    `*` takes every item of a list or table and yields a list.
+    `*` takes every item of a list or table and yields a list. What is printed has lists, and keys with points in them,
+    which settings do not have and `dotted.lookup` does not know.
     """
     if not path:
         return value
     key, _, rest = path.partition(".")
     if key == "*":
         items = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else []
-        return [look_up(item, rest) for item in items]
+        return [printed_at(item, rest) for item in items]
     if isinstance(value, Mapping):
         # Keys may hold points themselves, such as names of agents: the longest that fits.
         keys = [one for one in value if path == one or path.startswith(f"{one}.")]
         if not keys:
             return None
         longest = max(keys, key=len)
-        return look_up(value[longest], path[len(longest) + 1 :])
+        return printed_at(value[longest], path[len(longest) + 1 :])
     if isinstance(value, list) and re.fullmatch(r"-?\d+", key) and -len(value) <= int(key) < len(value):
-        return look_up(value[int(key)], rest)
+        return printed_at(value[int(key)], rest)
     return None

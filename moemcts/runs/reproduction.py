@@ -15,7 +15,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.data.shards import IMPORT_REPORT
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Table
-from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, look_up, words
+from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, printed_at, words
 from moemcts.store import read_json, write_json
 
 CommandLine = Callable[[Sequence[str]], str]
@@ -124,7 +124,7 @@ class Reproduction:
         step, _, path = number.ours.partition(":")
         if not step:
             return None
-        return scaled(look_up(read_json(self._answer(step))["answer"], path.strip()), number.factor)
+        return scaled(printed_at(read_json(self._answer(step))["answer"], path.strip()), number.factor)
 
     @property
     def _made(self) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from moemcts.dotted import flat, merge
 from moemcts.errors import MoemctsError, UsageError, unknown_name
@@ -18,6 +18,7 @@ from moemcts.runs.arms import file_label
 from moemcts.runs.presets import layered, load_preset
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
+from moemcts.sections import Frozen
 from moemcts.store import read_toml
 
 OWN = EACH.name
@@ -25,10 +26,8 @@ OWN = EACH.name
 _NOT_DECIDING = ("summary", "match.parallel")
 
 
-class SuiteGame(BaseModel):
+class SuiteGame(Frozen):
     """A game of a suite."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: str
     """With options, as users write it."""
@@ -40,10 +39,8 @@ class SuiteGame(BaseModel):
     """Settings of its experiments, by dotted path or as tables, over those of the size."""
 
 
-class SuiteSize(BaseModel):
+class SuiteSize(Frozen):
     """A suite at one size."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     summary: str
     games: tuple[SuiteGame, ...] = Field(min_length=1)

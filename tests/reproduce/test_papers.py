@@ -17,7 +17,7 @@ from moemcts.cli.main import main
 from moemcts.cli.reproduce import run_command
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
-from moemcts.runs.papers import join, look_up
+from moemcts.runs.papers import join, printed_at
 from moemcts.runs.reproduction import Reproduction, has_program, shown
 
 PAPERS = join(plugins().papers)
@@ -134,11 +134,11 @@ def test_an_import_that_was_done_before_a_kill_is_not_done_again(tmp_path: Path)
 
 def test_a_path_finds_keys_with_points_items_and_all_items() -> None:
     value = {"a": [{"b": 1}, {"b": 2}], "x.y": {"z": 3}}
-    assert look_up(value, "a.-1.b") == 2
-    assert look_up(value, "a.*.b") == [1, 2]
-    assert look_up(value, "x.y.z") == 3
-    assert look_up(value, "a.5.b") is None
-    assert look_up(value, "nothing") is None
+    assert printed_at(value, "a.-1.b") == 2
+    assert printed_at(value, "a.*.b") == [1, 2]
+    assert printed_at(value, "x.y.z") == 3
+    assert printed_at(value, "a.5.b") is None
+    assert printed_at(value, "nothing") is None
     assert shown({"difference": 12.34, "error": None}) == "+12.3"
 
 
