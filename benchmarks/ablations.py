@@ -38,6 +38,7 @@ from moemcts.learn.inference.evaluators import Inference, named_backend
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.store import manifest_digest
 
 ARMS = (
     "constant",
@@ -129,7 +130,7 @@ class Ablation:
         """Returns what tells the experts of an arm from others."""
         if arm.startswith("constant"):
             return ""
-        return hashlib.sha256((self.experts / "manifest.toml").read_bytes()).hexdigest()
+        return manifest_digest(self.experts, length=64)
 
     def _field(self) -> Any:
         return plugins().agent(plugins().default_agent(self.game) or "random", self.game)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from record import add_option, append
 
-from moemcts.learn.checkpoint import MANIFEST, load_experts
+from moemcts.learn.checkpoint import load_experts
 from moemcts.plugins import plugins
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 from moemcts_chess.bishops import assess, summary
 
 

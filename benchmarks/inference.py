@@ -33,14 +33,14 @@ from moemcts.evaluation import Evaluation
 from moemcts.experts import route_each
 from moemcts.game import FloatArray
 from moemcts.gates import SinglePhase
-from moemcts.learn.checkpoint import MANIFEST, load_networks
+from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference.backends import BACKENDS, PlanesEvaluator, installed_version
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.measurement import candidates
 from moemcts.learn.inference.positions import Positions, positions_of_play
 from moemcts.learn.inference.quantise import agreements, quantised
 from moemcts.plugins import plugins
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 
 NUM_ROUNDS = 5
 BATCHES = (1, 8, 64)

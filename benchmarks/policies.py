@@ -22,8 +22,7 @@ from moemcts.learn.checkpoint import load_experts
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.threads import torch_threads
 from moemcts.plugins import plugins
-from moemcts.store import read_toml
-from moemcts.weights import MANIFEST
+from moemcts.store import MANIFEST, read_toml
 
 CHUNK = 1024
 """Positions that are evaluated at once."""

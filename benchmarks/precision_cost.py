@@ -24,10 +24,9 @@ from tested_duels import tested_duel, told
 
 from moemcts.arena import Conditions
 from moemcts.arena.rating import Sprt
-from moemcts.learn.checkpoint import MANIFEST
 from moemcts.naming import experts_in, resolve_agent
 from moemcts.plugins import plugins
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 
 EXACT = "float32"
 

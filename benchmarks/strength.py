@@ -23,7 +23,7 @@ from record import named as without_paths
 
 from moemcts.dotted import flat
 from moemcts.runs.settings import ExperimentConfig, validate
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 
 
 def rows(run: Path, label: str) -> list[dict[str, object]]:
@@ -80,7 +80,7 @@ def others_of(config: Mapping[str, Any]) -> list[str]:
 def samples_of(config: Mapping[str, Any]) -> int:
     """Returns how many samples the networks of a run learned from, of its own games or of a dataset."""
     data = config["data"]
-    return int(data["samples"] or read_toml(Path(data["folder"]) / "manifest.toml")["num_samples"])
+    return int(data["samples"] or read_toml(Path(data["folder"]) / MANIFEST)["num_samples"])
 
 
 def wins_of(result: Mapping[str, Any], arm: str) -> int:

@@ -29,13 +29,12 @@ from moemcts.arena import Conditions
 from moemcts.arena.rating import Sprt
 from moemcts.experts import ExpertSet
 from moemcts.game import Game
-from moemcts.learn.checkpoint import MANIFEST, load_networks
+from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference.positions import usual_positions
 from moemcts.naming import experts_in, opponents_named
 from moemcts.plugins import plugins
-from moemcts.runs.generations import manifest_digest
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, manifest_digest, read_toml
 
 DEFAULT = "loss"
 URGENCIES = ("draw", "parent", "reduction")

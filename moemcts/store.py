@@ -20,6 +20,8 @@ import tomli_w
 
 from moemcts.errors import DamagedFile, MoemctsError, UsageError, unreadable
 
+MANIFEST = "manifest.toml"
+"""What says of samples, experts and exports what they are, in their folder."""
 _PATIENCE = 0.5
 """Seconds to wait for a lock: whoever only looks gives it back at once."""
 _HOLDER = ".holder"
@@ -152,6 +154,14 @@ def read_bytes(path: Path) -> bytes:
 def digest(data: bytes | memoryview) -> str:
     """Returns the SHA-256 of bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def manifest_digest(folder: Path, *, length: int = 16) -> str:
+    """Returns the first digits of the SHA-256 of a folder's manifest, which holds those of the other files in it.
+
+    Raises DamagedFile where there is none.
+    """
+    return digest(read_bytes(folder / MANIFEST))[:length]
 
 
 def write_text(path: Path, text: str) -> None:

@@ -19,13 +19,12 @@ from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, 
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
-from moemcts.store import cache_folder, digest, read_toml, write_bytes
+from moemcts.store import MANIFEST, cache_folder, digest, read_toml, write_bytes
 
 WEIGHTS = "weights:"
 """What stands before the name of experts that come with a plugin."""
 HUB = "hf:"
 """What stands before a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
-MANIFEST = "manifest.toml"
 CARD = "card.toml"
 """What is told of experts that come with a plugin, beside their manifest: how they were made, how good they are."""
 LARGEST = 2**30

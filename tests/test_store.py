@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from moemcts.errors import DamagedFile, MoemctsError, UsageError
-from moemcts.store import check_path, exclusive, read_json, write_bytes, write_text
+from moemcts.store import check_path, digest, exclusive, manifest_digest, read_json, write_bytes, write_text
 
 HOLD = "import sys; from pathlib import Path; from moemcts.store import exclusive\n"
 HOLD += "with exclusive(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -100,3 +100,12 @@ def test_threads_that_write_one_file_do_not_write_into_each_others(
     assert not failures
     assert path.read_bytes() in (b"a" * 1000, b"b" * 1000)
     assert [found.name for found in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_manifest_that_is_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
+    write_text(tmp_path / "manifest.toml", "format = 1\n")
+    whole = digest(b"format = 1\n")
+    assert manifest_digest(tmp_path) == whole[:16]
+    assert manifest_digest(tmp_path, length=64) == whole
+    with pytest.raises(DamagedFile, match=r"cannot read .*gone/manifest\.toml: No such file"):
+        manifest_digest(tmp_path / "gone")

@@ -90,8 +90,9 @@ def read_datasets(folder: Path, game: Game) -> list[Records]:
 
     Raises UsageError where there is none.
     """
-    from moemcts.learn.data.shards import MANIFEST, read_shards
+    from moemcts.learn.data.shards import read_shards
     from moemcts.runs.sources import written_game
+    from moemcts.store import MANIFEST
 
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders:

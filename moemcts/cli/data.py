@@ -59,11 +59,11 @@ def generate(
     from moemcts.learn.data.varied import seated
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
-    from moemcts.store import exclusive
+    from moemcts.store import MANIFEST, exclusive
 
     if not keep > 0:
         raise UsageError(f"expected a share to keep above 0, got {keep}")
-    check_own(out, "dataset", marks=["manifest.toml"])
+    check_own(out, "dataset", marks=[MANIFEST])
     made = plugins().game(game)
     num_seats = made.spec.num_players
     names = agent or [plugins().player(made)]
@@ -106,9 +106,9 @@ def join(
     from moemcts.learn.data.shards import read_manifest
     from moemcts.plugins import plugins
     from moemcts.runs.sources import dataset_folder
-    from moemcts.store import exclusive
+    from moemcts.store import MANIFEST, exclusive
 
-    check_own(out, "dataset", marks=["manifest.toml"])
+    check_own(out, "dataset", marks=[MANIFEST])
     folders = [dataset_folder(folder) for folder in data]
     name = game or _named_game(folders[0])
     with exclusive(out):
@@ -142,8 +142,8 @@ def stats(
 
 def _named_game(folder: Path) -> str:
     """Returns the game that a dataset says it is of."""
-    from moemcts.runs.sources import MANIFEST, dataset_folder
-    from moemcts.store import read_toml
+    from moemcts.runs.sources import dataset_folder
+    from moemcts.store import MANIFEST, read_toml
 
     inside = folder / "train"
     found = inside if (inside / MANIFEST).exists() else dataset_folder(folder)

@@ -45,14 +45,14 @@ def export(
     from moemcts.agents import PolicyAgent
     from moemcts.cli.outputs import check_place
     from moemcts.errors import UsageError, unknown_name
-    from moemcts.learn.checkpoint import MANIFEST, load_networks
+    from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.evaluators import AUTO, Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
     from moemcts.runs.sources import open_training_samples
-    from moemcts.store import read_toml
+    from moemcts.store import MANIFEST, read_toml
 
     if precision in ("bf16", AUTO):
         raise UsageError(

@@ -63,8 +63,8 @@ def show(experts: Named, as_json: Json = False) -> None:
     from moemcts.cli.printing import printable
     from moemcts.errors import DamagedFile
     from moemcts.naming import experts_in
-    from moemcts.store import read_toml
-    from moemcts.weights import CARD, MANIFEST
+    from moemcts.store import MANIFEST, read_toml
+    from moemcts.weights import CARD
 
     folder = experts_in(_reference(experts))
     found: dict[str, Any] = {"folder": str(folder), **read_toml(folder / MANIFEST)}

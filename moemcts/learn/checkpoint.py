@@ -34,9 +34,8 @@ from moemcts.learn.weights import (
     state_bytes,
     state_of,
 )
-from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
+from moemcts.store import MANIFEST, digest, read_bytes, read_toml, write_bytes, write_toml
 
-MANIFEST = "manifest.toml"
 FORMAT = 1
 GATE_FILE = "gate.safetensors"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, digest, manifest_digest, read_bytes, read_toml
 
 EXPERTS = "experts:"
 """What may stand before a folder of experts."""
@@ -37,14 +36,14 @@ def experts_in(named: str | Path) -> Path:
     """
     folder = weights.folder_of(named)
     for place in (folder, folder / "experts"):
-        if (place / weights.MANIFEST).exists():
+        if (place / MANIFEST).exists():
             return place
-    teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
+    teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))
     # Of self-play, which may have hundreds: the last.
-    teams += sorted(str(manifest.parent) for manifest in folder.glob("generations/*/experts/manifest.toml"))[-1:]
+    teams += sorted(str(manifest.parent) for manifest in folder.glob(f"generations/*/experts/{MANIFEST}"))[-1:]
     hint = "there is no such folder" if not folder.exists() else "it is a file" if folder.is_file() else ""
     if not hint:
-        hint = f"it holds {', '.join(teams)}" if teams else "it holds no manifest.toml"
+        hint = f"it holds {', '.join(teams)}" if teams else f"it holds no {MANIFEST}"
     raise UsageError(f"expected a folder of experts, got {folder}; {hint}")
 
 
@@ -59,7 +58,7 @@ def phases_of(experts: str, game: Game) -> list[str]:
 def game_of(experts: str) -> Game:
     """Returns the game that the experts of a reference were made for."""
     folder = experts_in(folder_of(experts))
-    return plugins().game(str(read_toml(folder / weights.MANIFEST).get("game", "")))
+    return plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
 
 
 def identity_of(references: Sequence[str], game: str = "") -> dict[str, Any]:
@@ -80,7 +79,6 @@ def _manifests(reference: str) -> list[str]:
     """
     _, options = parse_reference(reference)
     folders = [folder_of(reference), *(folder_of(str(options[one])) for one in ("else", "value") if one in options)]
-    manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
-    files = [place / weights.MANIFEST for place in manifests if (place / weights.MANIFEST).exists()]
-    files += [gate for gate in [Path(str(options.get("gate", "")))] if gate.is_file()]
-    return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
+    places = [place for folder in folders for place in (folder, folder / "experts") if (place / MANIFEST).exists()]
+    gates = [gate for gate in [Path(str(options.get("gate", "")))] if gate.is_file()]
+    return [manifest_digest(place) for place in places] + [digest(read_bytes(gate))[:16] for gate in gates]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from moemcts.runs.learning import measurements, train_experts, training_decided_
 from moemcts.runs.run import Part
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
+from moemcts.store import manifest_digest
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
@@ -96,9 +96,11 @@ class ArmTrainings:
         return self.experts(arm, seed, device=device_here(self.config.training.device))
 
     def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]:
-        """Returns what tells the experts of arms and a training seed from all others."""
-        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in arms]
-        return {"experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests]}
+        """Returns what tells the experts of arms and a training seed from all others.
+
+        Raises DamagedFile where some are gone.
+        """
+        return {"experts": [manifest_digest(self._experts_folder(arm, seed), length=64) for arm in arms]}
 
     def warning(self, sources: Sources) -> str:
         """Returns whether what the trainings began with has learned from what they are measured on; empty if not."""

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.errors import DamagedFile
-from moemcts.store import digest, read_bytes, read_json, write_json
-from moemcts.weights import MANIFEST
+from moemcts.store import read_json, write_json
 
 GAMES, TRAINING, EXPERTS = "games", "training", "experts"
 GENERAL = "general.safetensors"
@@ -110,8 +109,3 @@ class Generations:
                 shutil.rmtree(gone, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-
-
-def manifest_digest(experts: Path) -> str:
-    """Returns a name for exactly the experts in a folder; raises DamagedFile where there are none."""
-    return digest(read_bytes(experts / MANIFEST))[:16]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from moemcts.store import read_bytes, read_toml, write_bytes
-from moemcts.weights import MANIFEST
+from moemcts.store import MANIFEST, read_bytes, read_toml, write_bytes
 
 _FOLDER = "start"
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from moemcts.learn.data.shards import whole_id
 from moemcts.runs.sources import Sources
-from moemcts.store import read_toml
-from moemcts.weights import MANIFEST
+from moemcts.store import MANIFEST, read_toml
 
 
 def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: float) -> str:

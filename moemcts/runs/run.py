@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import tomli_w
 
-from moemcts import weights
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.plugins import plugins
@@ -24,7 +23,7 @@ from moemcts.runs.kept_openings import OpeningsFile, openings_files
 from moemcts.runs.kept_start import keep_start
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.settings import RunConfig, validate
-from moemcts.store import as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
+from moemcts.store import MANIFEST, as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
 from moemcts.work import Report, Workers
 from moemcts.work.progress import Advance, Progress
 
@@ -332,7 +331,7 @@ def _check_free(folder: Path, noun: str) -> None:
         raise UsageError(f"{folder} holds a run already; go on with it: {command} --resume {folder}")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"expected a folder for the {noun}, but {folder} is a file")
-    if (folder / weights.MANIFEST).exists():
+    if (folder / MANIFEST).exists():
         raise UsageError(f"expected a folder of its own for the {noun}, but {folder} holds samples or experts")
 
 

@@ -18,7 +18,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
-from moemcts.runs.generations import LEARNED, PROMOTED, manifest_digest
+from moemcts.runs.generations import LEARNED, PROMOTED
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run
@@ -29,7 +29,7 @@ from moemcts.runs.selfplay_players import Players, check_opponents, faced_in
 from moemcts.runs.selfplay_playing import Playing
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.selfplay_times import START, Times
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, manifest_digest, read_toml
 from moemcts.work.progress import Advance, Progress
 
 _NOT_DECIDING = {"generations", "keep", "workers", "gauntlet", "summary"}
@@ -92,7 +92,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Returns the configuration with what the game, experts and this machine decide written out."""
         if config.start:
             start = experts_in(Path(config.start))
-            network = str(read_toml(start / "manifest.toml").get("network", config.network))
+            network = str(read_toml(start / MANIFEST).get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         game = plugins().game(config.game)
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]

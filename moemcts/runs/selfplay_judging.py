@@ -18,12 +18,12 @@ from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
 from moemcts.runs.duels import Duel, in_turn, is_promoted, one_against_all
-from moemcts.runs.generations import PROMOTED, manifest_digest
+from moemcts.runs.generations import PROMOTED
 from moemcts.runs.kept_openings import GAUNTLET, openings_file
 from moemcts.runs.selfplay_players import Players, name_of
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import LARGEST_SEED
-from moemcts.store import read_json, write_json
+from moemcts.store import manifest_digest, read_json, write_json
 from moemcts.work import Here, Workers
 from moemcts.work.progress import Advance
 

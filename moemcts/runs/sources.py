@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.settings import DataConfig
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 
 if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.data.dataset import Dataset
-
-MANIFEST = "manifest.toml"
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import experts_in
 from moemcts.plugins import plugins
 from moemcts.runs.settings import LearningConfig
-from moemcts.store import read_toml
-from moemcts.weights import MANIFEST
+from moemcts.store import MANIFEST, read_toml
 
 if TYPE_CHECKING:
     from torch import nn

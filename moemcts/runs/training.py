@@ -28,7 +28,7 @@ from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.runs.start import with_start
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 from moemcts.work.progress import Advance, Progress
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Training(Run[TrainingConfig]):
 
         baseline = self.baseline()
         evaluators: dict[str, Evaluator] = {} if baseline is None else {BASELINE: baseline}
-        manifest = read_toml(self.folder / "experts" / "manifest.toml")
+        manifest = read_toml(self.folder / "experts" / MANIFEST)
         if len({entry["sha256"] for entry in manifest["experts"]}) == 1:
             # Also one for several phases.
             evaluators["network"] = experts

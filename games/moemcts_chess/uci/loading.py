@@ -15,6 +15,7 @@ from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts.references import parse_reference
+from moemcts.store import MANIFEST
 from moemcts.weights import default_weights, folder_of
 from moemcts_chess.board import python_chess
 from moemcts_chess.game import MOST_PLIES, ChessGame
@@ -26,7 +27,6 @@ from moemcts_chess.uci.pace import Pace, sizes
 NO_END = MOST_PLIES
 """Plies after which games are drawn: an interface decides that, not the engine."""
 ENCODINGS = ("planes", "policy")
-MANIFEST = "manifest.toml"
 EVERY_SIZE_UP_TO = 64
 """Positions of a batch up to which each size is met before a game; the time for them grows with the square."""
 NUM_TIMED = 2

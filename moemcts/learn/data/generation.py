@@ -15,11 +15,11 @@ from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.game import Game, Player
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
-from moemcts.learn.data.shards import MANIFEST, NUM_ASKED, ShardWriter
+from moemcts.learn.data.shards import NUM_ASKED, ShardWriter
 from moemcts.learn.data.varied import plies_at_random
 from moemcts.learn.threads import torch_threads
 from moemcts.play import Step, Table, play, seats_of
-from moemcts.store import read_toml
+from moemcts.store import MANIFEST, read_toml
 
 
 def generate(

@@ -17,9 +17,8 @@ from moemcts.learn.data.verified import Verified
 from moemcts.learn.fingerprint import encoding_fingerprint
 from moemcts.learn.identity import PLAIN_FILE, Encoding, Told, check_encoding, check_same, checked
 from moemcts.learn.tensors import map_tensors, tensor_bytes
-from moemcts.store import digest, read_toml, write_bytes, write_toml
+from moemcts.store import MANIFEST, digest, read_toml, write_bytes, write_toml
 
-MANIFEST = "manifest.toml"
 IMPORT_REPORT = "import.json"
 """What an import leaves in its folder when all is written; its command prints the same."""
 FORMAT = 1

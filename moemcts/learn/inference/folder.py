@@ -18,9 +18,8 @@ from moemcts.learn.inference.export import check_error, largest_error, onnx_byte
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.quantise import agreements, evaluate_in_batches, quantised
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
-from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
+from moemcts.store import MANIFEST, digest, read_bytes, read_toml, write_bytes, write_toml
 
-MANIFEST = "manifest.toml"
 FORMAT = 1
 KEPT = ("game", "encoding", "gate", "network", "scheme", "seed", "data")
 """Entries of the experts' manifest that their exports repeat."""
