@@ -5,24 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import math
 import os
 import signal
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 from typing import NoReturn
 
 # Nothing else is imported here: Ctrl-C while the rest is imported is answered like any other.
+from moemcts.cli.interruptions import came_just_now, interruptions, terminations
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
 _MOST_CHARACTERS = 80
 """Of a name in an error."""
-_MOMENT = 1.0
-"""Seconds after Ctrl-C in which an error is taken for an answer to it."""
 _TRACEBACK = "MOEMCTS_TRACEBACK"
 """The variable with which the mistakes of plugins are shown with all calls."""
 _INTERRUPTED = 128 + signal.SIGINT
@@ -34,7 +29,7 @@ def main() -> None:
 
     Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted, 143 by SIGTERM.
     """
-    with _terminations() as is_terminated:
+    with terminations() as is_terminated:
         try:
             _main()
         except SystemExit as left:
@@ -43,38 +38,8 @@ def main() -> None:
             raise
 
 
-@contextlib.contextmanager
-def _terminations() -> Iterator[Callable[[], bool]]:
-    """Within the block SIGTERM does what Ctrl-C does there, which saves what was done; the yielded function tells
-    whether it came.
-
-    What is started meanwhile has not inherited this, and who has another answer keeps it.
-    """
-    has_come = False
-
-    def interrupt(signum: int, frame: FrameType | None) -> None:
-        nonlocal has_come
-        has_come = True
-        answer = signal.getsignal(signal.SIGINT)
-        if not callable(answer):
-            # Ctrl-C is ignored by what a script has started in the background.
-            raise KeyboardInterrupt
-        answer(signal.SIGINT, frame)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield lambda: False
-        return
-    signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield lambda: has_come
-    finally:
-        if signal.getsignal(signal.SIGTERM) is interrupt:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 def _main() -> None:
-    with _interruptions() as came_just_now:
+    with interruptions():
         try:
             _open_streams()
             _run()
@@ -85,32 +50,9 @@ def _main() -> None:
             _discard_output()
             sys.exit(1)
         except Exception:
-            # Pydantic makes an error of its own of what interrupts it while it makes a class.
             if came_just_now():
                 _leave("interrupted", _INTERRUPTED)
             raise
-
-
-@contextlib.contextmanager
-def _interruptions() -> Iterator[Callable[[], bool]]:
-    """Within the block Ctrl-C does what it does without it; the yielded function tells whether it came a moment ago."""
-    last = -math.inf
-
-    def interrupt(signum: int, frame: FrameType | None) -> None:
-        nonlocal last
-        last = time.monotonic()
-        signal.default_int_handler(signum, frame)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield lambda: False
-        return
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield lambda: time.monotonic() - last < _MOMENT
-    finally:
-        if signal.getsignal(signal.SIGINT) is interrupt:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _run() -> None:

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moemcts.arena.verdict import counted
+from moemcts.cli.interruptions import came_just_now
 from moemcts.work.progress import Advance
 from moemcts.work.progress import Progress as Shown
 
@@ -84,7 +85,9 @@ def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
     """Ends a command that Ctrl-C interrupts by one line, with what `kept` says of what was done, and exit code 130."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
+        if not isinstance(error, KeyboardInterrupt) and not came_just_now():
+            raise
         progress.say("; ".join(filter(None, ["interrupted", kept()])))
         raise typer.Exit(130) from None
 

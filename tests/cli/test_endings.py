@@ -61,20 +61,30 @@ def test_sigterm_is_answered_before_a_command_begins(  # type: ignore[no-untyped
     assert moemcts("games") == (128 + signal.SIGTERM, "", "interrupted\n")
 
 
+def made_of_it(*_: object, **__: object) -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    raise TypeError("cls must be valid")
+
+
 def test_an_error_that_a_library_makes_of_ctrl_c_is_ctrl_c(  # type: ignore[no-untyped-def]
     moemcts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made_of_it() -> None:
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        raise TypeError("cls must be valid")
-
     monkeypatch.setattr("moemcts.cli.app.make_app", made_of_it)
     assert moemcts("games") == (128 + signal.SIGINT, "", "interrupted\n")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    monkeypatch.setattr("moemcts.cli.main._MOMENT", 0.0)
+    monkeypatch.setattr("moemcts.cli.interruptions._MOMENT", 0.0)
     with pytest.raises(TypeError, match="cls must be valid"):
         moemcts("games")
+
+
+def test_an_error_that_is_made_of_ctrl_c_keeps_what_ctrl_c_keeps(  # type: ignore[no-untyped-def]
+    moemcts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moemcts.arena.tournament.play_tournament", made_of_it)
+    code, _, error = moemcts(*TOURNAMENT.split())
+    assert code == 128 + signal.SIGINT
+    assert error.endswith("interrupted; finished games are kept in ours, the same command goes on\n")
 
 
 def test_an_answer_to_sigterm_that_is_there_is_kept(  # type: ignore[no-untyped-def]
