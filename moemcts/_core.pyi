@@ -98,10 +98,13 @@ class CacheIndex:
     def find(self, views: tuple[NDArray[np.uint64], IntArray, IntArray]) -> tuple[IntArray, IntArray, IntArray]: ...
     def keep(self, views: tuple[NDArray[np.uint64], IntArray, IntArray]) -> IntArray: ...
 
-def python_playouts(views: Views, num_players: int, num: int, seed: int, *, discount: float = 1.0) -> FloatArray: ...
+def python_playouts(
+    views: Views, num_players: int, longest: int, num: int, seed: int, *, discount: float = 1.0
+) -> FloatArray: ...
 def python_playout_search(
     views: Views,
     num_players: int,
+    longest: int,
     seeds: Sequence[int],
     *,
     playouts: int | None = None,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
-from moemcts.errors import listed
+from moemcts.errors import UnlawfulGame, listed
 from moemcts.ragged import gathered
 from moemcts.views import ViewList
 
@@ -175,6 +175,12 @@ NO_REWARDS = State.rewards
 
 S = TypeVar("S", bound=State, default=Any)
 F = TypeVar("F", bound=np.floating[Any])
+
+
+def check_length(spec: GameSpec, state: State) -> None:
+    """Raises UnlawfulGame for a position in which a game goes on that is as long as none may be."""
+    if state.ply > spec.max_plies:
+        raise UnlawfulGame(f"expected an end within max_plies, {spec.max_plies}, and it goes on", spec.name)
 
 
 def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:

@@ -151,7 +151,7 @@ def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:
     if are_native(views):
         return views.playouts(num, seed, discount=spec.discount)
     with lawful(spec):
-        return core.python_playouts(views, spec.num_players, num, seed, discount=spec.discount)
+        return core.python_playouts(views, spec.num_players, spec.max_plies, num, seed, discount=spec.discount)
 
 
 def playout_search(
@@ -177,6 +177,7 @@ def playout_search(
         return core.python_playout_search(
             views,
             spec.num_players,
+            spec.max_plies,
             seeds,
             playouts=playouts,
             seconds=seconds,

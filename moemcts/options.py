@@ -68,8 +68,11 @@ def checked_options(
     that it does not take and for a value of another type.
     """
     types = option_types(make, num_given=num_given)
-    if types is None:
-        return dict(options)
+    return dict(options) if types is None else checked_values(owner, types, options)
+
+
+def checked_values(owner: str, types: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options as these types want them; raises as `checked_options`."""
     for option in options:
         if option not in types:
             raise unknown_name(f"option of {owner}", option, types)

@@ -9,6 +9,7 @@ import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from moemcts.agents import Agent, Decision, Seat, thought_of
 from moemcts.asking import Answer, ask, asking, check_interruptible, check_patience
 from moemcts.errors import AgentFailure, Failure, UnlawfulGame
-from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, Player, State, random_action
+from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, GameSpec, Player, State, check_length, random_action
 from moemcts.thoughts import Flight
 
 _NEAR = 1e-3
@@ -129,7 +130,7 @@ def play(
         yield from _in_flight(game, waiting, max_parallel, num_groups)
         return
     running: list[T] = []
-    while running := _seated(running, waiting, max_parallel):
+    while running := _seated(game.spec, running, waiting, max_parallel):
         done = _Round(game, running)
         for batch in done.batches:
             done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
@@ -138,7 +139,7 @@ def play(
 
 def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int) -> Iterator[list[Step[T]]]:
     # Of fewer tables than there are places, each group has its share too.
-    first = _seated((), waiting, max_parallel)
+    first = _seated(game.spec, (), waiting, max_parallel)
     bounds = [len(first) * group // num_groups for group in range(num_groups + 1)]
     ready = deque(_Group[T](first[start:stop], stop - start) for start, stop in itertools.pairwise(bounds))
     with Flight[tuple[_Group[T], _Batch], list[Answer]]() as flight:
@@ -147,7 +148,7 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
                 group = ready.popleft()
                 if group.round is not None:
                     yield group.round.steps()
-                group.tables = _seated(group.tables, waiting, group.room)
+                group.tables = _seated(game.spec, group.tables, waiting, group.room)
                 if not group.tables:
                     continue
                 group.round = _Round(game, group.tables)
@@ -226,10 +227,11 @@ class _Group(Generic[T]):
     round: _Round[T] | None = None
 
 
-def _seated(before: Sequence[T], waiting: Iterator[T], room: int) -> list[T]:
+def _seated(spec: GameSpec, before: Sequence[T], waiting: Iterator[T], room: int) -> list[T]:
     """Returns the tables that are played on, and those that take the places of the others."""
     running = [table for table in before if table.is_open and table.players]
     while len(running) < room and (following := next(waiting, None)) is not None:
+        _check_players(spec, following.players)
         if following.is_open and following.players:
             running.append(following)
     return running
@@ -264,9 +266,9 @@ def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -
 
 def _check_lawful(game: Game, table: Table) -> None:
     spec, state = game.spec, table.state
+    _check_players(spec, table.players)
     if table.players:
-        if state.ply > spec.max_plies:
-            raise UnlawfulGame(f"expected an end within max_plies, {spec.max_plies}, and it goes on", spec.name)
+        check_length(spec, state)
         return
     returns = np.asarray(state.returns())
     if returns.shape != (spec.num_players,) or not np.isfinite(returns).all():
@@ -276,6 +278,16 @@ def _check_lawful(game: Game, table: Table) -> None:
         raise UnlawfulGame(f"expected returns in [-1, 1], the game gave {returns.tolist()}", spec.name)
     if spec.utility_sum is not None and abs(float(returns.sum()) - spec.utility_sum) > _NEAR:
         told = f"expected final returns that sum to utility_sum, {spec.utility_sum:g}, the game gave {returns.tolist()}"
+        raise UnlawfulGame(told, spec.name)
+
+
+def _check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
+    """Raises UnlawfulGame for what does not say who moves; laws go further, see `moemcts check`."""
+    is_one = isinstance(players, tuple) and all(isinstance(player, Integral) for player in players)
+    if not is_one or (players and players != (CHANCE,) and not 0 <= min(players) <= max(players) < spec.num_players):
+        told = (
+            f"expected active_players, a tuple of players from 0 to {spec.num_players - 1}, the game gave {players!r}"
+        )
         raise UnlawfulGame(told, spec.name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +20,7 @@ from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import contestants, identity_of, is_timed, resolve_agent, says_more, with_options
-from moemcts.naming.experts import ExpertAgent
+from moemcts.naming.experts import expert_options
 from moemcts.options import checked_options
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference, parse_value
@@ -216,8 +216,7 @@ def test_what_a_user_says_comes_before_what_a_game_says(experts: Path, monkeypat
 
 def test_experts_take_every_setting_of_the_search(experts: Path) -> None:
     renamed = {"leaves_per_tree": "leaves", "noise_fraction": "noise"}
-    taken = {field.name for field in fields(ExpertAgent)}
-    assert {renamed.get(name, name) for name in SearchConfig.model_fields} <= taken
+    assert {renamed.get(name, name) for name in SearchConfig.model_fields} <= expert_options().keys()
     agent = resolve_agent(f"{experts}?backend=torch&forced_playouts=2&num_threads=2", plugins().game("tictactoe"))
     assert isinstance(agent, SearchAgent)
     assert (agent.config.forced_playouts, agent.config.num_threads) == (2, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -299,6 +300,27 @@ def test_an_end_that_a_game_cannot_have_is_the_games(final: list[float] | None, 
         game.spec = replace(game.spec, max_plies=1)
     with pytest.raises(GameFailure, match=f"hashed-tree breaks the laws of games, see moemcts check: expected {told}"):
         list(play(game, [table(game, [RandomAgent()] * 2, number) for number in range(9)]))
+
+
+@pytest.mark.parametrize(
+    "players",
+    [0, 1, [0], (0.5,), (2,), (-1, 0), None],
+)
+@pytest.mark.parametrize("ply", [0, 1])
+def test_who_moves_is_told_as_the_laws_say(players: object, ply: int) -> None:
+    class Position(TreeState):
+        @property
+        def active_players(self) -> tuple[int, ...]:
+            return players if self.ply == ply else super().active_players  # type: ignore[return-value]
+
+    class Broken(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    game = Broken(TreeGame(seed=1, num_players=2, branching=3, depth=4, simultaneous=False))
+    told = f"expected active_players, a tuple of players from 0 to 1, the game gave {players!r}"
+    with pytest.raises(GameFailure, match=re.escape(told)):
+        list(play(game, [table(game, [RandomAgent()] * 2, number) for number in range(3)]))
 
 
 @pytest.mark.parametrize(

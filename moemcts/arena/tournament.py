@@ -190,9 +190,11 @@ def play_tournament(
                 watch=Watch(on_progress=report),
             )
         except ForeignData as error:
+            # Whom a ladder seats together depends on all the games before.
+            these = "agents, openings and games a table" if plan.kind == "ladder" else "agents and openings"
             raise ForeignData(
-                f"{folder} holds the games of another tournament than that of seed {conditions.seed} with these agents "
-                f"and openings; go on with its own settings, or choose another folder ({error})"
+                f"{folder} holds the games of another tournament than that of seed {conditions.seed} with these "
+                f"{these}; go on with its own settings, or choose another folder ({error})"
             ) from error
         duels.append(DuelResult.of(schedule, records, score=conditions.score))
     return TournamentResult(game.spec.name, plan.kind, names, tuple(duels))

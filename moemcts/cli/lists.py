@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -73,12 +73,11 @@ def agents(
 ) -> None:
     """List the agents that come with the games, or the options of one."""
     if name == EXPERTS:
-        from moemcts.naming.experts import ExpertAgent, option_words
+        from moemcts.naming.experts import expert_options
 
-        words = option_words()
-        rows = _options(ExpertAgent, {"baseline": "else"})
-        told = [{**row, "meaning": words[field.name]} for row, field in zip(rows, fields(ExpertAgent), strict=True)]
-        _print(told, as_json)
+        options = expert_options().items()
+        rows = [{**_option(name, one.kind, one.default), "meaning": one.meaning} for name, one in options]
+        _print(rows, as_json)
         return
     _list("agent", plugins().agents, name, game, as_json, num_given=1)
 
@@ -153,7 +152,7 @@ def _list(
     if name is not None:
         if name not in entries:
             raise entries.unknown(name, [EXPERTS] if kind == "agent" else [])
-        _print(_options(entries[name].make, {}, num_given=num_given), as_json)
+        _print(_options(entries[name].make, num_given=num_given), as_json)
         return
     rows = [
         {kind: entry.name, "summary": entry.summary, "games": ", ".join(entry.games) or "all"}
@@ -162,24 +161,21 @@ def _list(
     _print(rows, as_json)
 
 
-def _options(make: Callable[..., Any], called: Mapping[str, str], *, num_given: int = 0) -> list[dict[str, str]]:
-    """Returns the options of a maker with types and defaults; `called` are names that users write otherwise."""
+def _options(make: Callable[..., Any], *, num_given: int) -> list[dict[str, str]]:
+    """Returns the options of a maker with types and defaults."""
     defaults = defaults_of(make)
     types = option_types(make, num_given=num_given)
     if types is None:
         return [{"option": "any", "type": "", "default": ""}]
-    return [
-        {
-            "option": called.get(option, option),
-            "type": "" if kind is None else shown_type(kind),
-            "default": _default(defaults[option]) if option in defaults else "",
-        }
-        for option, kind in types.items()
-    ]
+    return [_option(option, kind, defaults.get(option)) for option, kind in types.items()]
 
 
-def _default(value: Any) -> str:
-    return "" if value is None else format_value(value)
+def _option(name: str, kind: Any, default: Any) -> dict[str, str]:
+    return {
+        "option": name,
+        "type": "" if kind is None else shown_type(kind),
+        "default": "" if default is None else format_value(default),
+    }
 
 
 def _print(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:

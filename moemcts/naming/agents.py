@@ -10,10 +10,10 @@ from moemcts import weights
 from moemcts.agents import Agent, Named
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent
+from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent, expert_options
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
-from moemcts.options import checked_options, defaults_of
+from moemcts.options import checked_options, checked_values, defaults_of
 from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 
@@ -170,11 +170,10 @@ def _said(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertAgent:
     options = with_limits(parse_reference(reference)[1], reference, game, limits)
     if "simulations" not in options and any(name in options for name in LIMITS):
         options["simulations"] = None
-    # `else` is no word that Python takes for an option.
-    renamed = {"baseline" if option == "else" else option: value for option, value in options.items()}
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
-    return ExpertAgent.saying(checked_options("an expert agent", ExpertAgent, renamed), game)
+    types = {option: told.kind for option, told in expert_options().items()}
+    return ExpertAgent.saying(checked_values("an expert agent", types, options), game)
 
 
 def check_backend(name: str, precision: str | None = None, device: str = "cpu") -> None:

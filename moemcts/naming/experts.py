@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
 
 from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
@@ -17,7 +19,7 @@ from moemcts.options import told
 from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.search.config import FirstPlayUrgency
+from moemcts.sections import Frozen
 from moemcts.weights import encoded_as
 
 if TYPE_CHECKING:
@@ -30,97 +32,82 @@ AUTO = "auto"
 """The backend, the precision and the device that are chosen here."""
 CHOSEN = ("backend", "device", "precision")
 """Options that are chosen where an agent is made, and the only ones that its reference gains there."""
-_WORDS = {
-    "routing": f"Who evaluates the leaves of a batch: {', '.join(ROUTING_NAMES)}; by default what fits the gate.",
-    "batch": "Leaves that wait, with routing=queue, until they are evaluated at once.",
-    "gate": "Another gate of as many phases, by which the experts are chosen.",
-    "opponents": "Who the search expects in the other seats, by default the game's usual agent; self searches for all.",
-    "only": "Phases whose experts answer; in the others those of else do.",
-    "baseline": "A folder of experts that answer in the phases that only does not name.",
-    "value": "A folder of experts whose values are taken, with these policies.",
-    "backend": "What runs the networks: torch, onnxruntime, openvino, or auto, the quickest here.",
-    "precision": "float32, bf16, int8 where models are exported, or auto, the quickest here that keeps the policy.",
-    "device": "Where they run: cpu, cuda, or auto.",
-}
-"""What options mean that are no settings of the search."""
+_SHORT = {"leaves_per_tree": "leaves", "noise_fraction": "noise"}
+"""Settings of the search that references call by shorter names."""
+_SEARCHED = {"simulations": 100, "leaves_per_tree": 4}
+"""What experts search with where neither a reference nor the game says it."""
 _BATCH = 64
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExpertAgent:
-    """What a reference to experts can say of their agent; see `moemcts.naming.resolve_agent`."""
+class ExpertOption(NamedTuple):
+    """What a reference to experts may say."""
 
-    simulations: int | None = 100
-    nodes: int | None = None
-    seconds: float | None = None
-    leaves: int = 4
-    routing: str = ""
+    kind: Any
+    """The type of its value."""
+    default: Any
+    """None where the game says it, or nothing comes of it."""
+    meaning: str
+
+
+class ExpertAgent(Frozen):
+    """What a reference to experts says of their agent; see `moemcts.naming.resolve_agent`."""
+
+    search: dict[str, Any]
+    """Settings of the search that are said, and its limits."""
+    routing: str = Field(
+        default="",
+        description=f"Who evaluates the leaves of a batch: {', '.join(ROUTING_NAMES)}; by default what fits the gate.",
+    )
     batch: int = _BATCH
+    """Leaves that wait, with routing=queue, until they are evaluated at once."""
     gate: Sequence[str] = ()
+    """Another gate of as many phases, by which the experts are chosen."""
     opponents: str = ""
-    c_init: float | None = None
-    first_play_urgency: FirstPlayUrgency | None = None
-    policy_temperature: float | None = None
-    uniform_share: float | None = None
-    rollout_plies: int | None = None
-    cache_size: int | None = None
-    noise: float | None = None
-    pruning_visits: int | None = None
-    stop_tolerance: float | None = None
-    smart_pruning: bool | None = None
-    solver: bool | None = None
-    reuse: bool | None = None
-    root: Literal["puct", "gumbel"] | None = None
-    considered_actions: int | None = None
-    gumbel_noise: float | None = None
-    visit_offset: float | None = None
-    value_scale: float | None = None
-    c_base: float | None = None
-    virtual_loss: float | None = None
-    noise_alpha: float | None = None
-    forced_playouts: float | None = None
-    unpruned_actions: int | None = None
-    unpruning_visits: float | None = None
-    unpruning_factor: float | None = None
-    stop_share: float | None = None
-    temperature: float | None = None
-    temperature_plies: int | None = None
-    temperature_decay: float | None = None
-    quantile_clipping: float | None = None
-    q_veto_delta: float | None = None
-    q_value_weight: float | None = None
-    replies: Literal["kept", "drawn"] | None = None
-    num_threads: int | None = None
+    """Who the search expects in the other seats, by default the game's usual agent; self searches for all."""
     only: Sequence[str] = ()
-    baseline: str | None = None
+    """Phases whose experts answer; in the others those of else do."""
+    # `else` is no word that Python takes for a name.
+    baseline: str | None = Field(default=None, alias="else")
+    """A folder of experts that answer in the phases that only does not name."""
     value: str | None = None
+    """A folder of experts whose values are taken, with these policies."""
     backend: str = AUTO
+    """What runs the networks: torch, onnxruntime, openvino, or auto, the quickest here."""
     precision: str = ""
+    """float32, bf16, int8 where models are exported, or auto, the quickest here that keeps the policy."""
     device: str = "cpu"
+    """Where they run: cpu, cuda, or auto."""
 
     @classmethod
     def saying(cls, options: Mapping[str, Any], game: Game) -> Self:
         """Returns what the options say; where they name no limit or no `leaves`, what the game says of these."""
         usual = plugins().search_settings(game)
-        said = dict(options)
-        if not any(name in said for name in LIMITS) and any(name in usual for name in LIMITS):
-            said |= {name: usual.get(name) for name in LIMITS}
-        if "leaves" not in said and "leaves_per_tree" in usual:
-            said["leaves"] = usual["leaves_per_tree"]
-        return cls(**said)
+        settings = {_SHORT.get(name, name): name for name in SearchConfig.model_fields}
+        own = {option: value for option, value in options.items() if option not in settings}
+        said = {settings[option]: value for option, value in options.items() if option in settings}
+        limits = next((source for source in (said, usual) if any(name in source for name in LIMITS)), _SEARCHED)
+        leaves = usual.get("leaves_per_tree", _SEARCHED["leaves_per_tree"])
+        search = {name: value for name, value in said.items() if name not in LIMITS and value is not None}
+        search = {"leaves_per_tree": leaves, **search, **{name: limits.get(name) for name in LIMITS}}
+        return cls(search=search, **own)
+
+    @property
+    def searches(self) -> bool:
+        """Whether it searches at all; else it plays the likeliest move."""
+        return bool(self.search["simulations"] != 0)
 
     def meaning(self, game: Game) -> dict[str, Any]:
         """Returns what it says, with what it leaves to others filled in: equal of what makes equal agents of a folder.
 
         It has to make one.
         """
-        settings = SearchConfig.model_fields.keys() | {"leaves", "noise"}
-        found = {name: value for name, value in vars(self).items() if name not in settings}
-        found["opponents"] = self.opponents or usual_opponents(game)
-        found["precision"] = self._precision
-        # Who searches nothing has settings of the search that mean nothing.
-        found["search"] = self._search(game) if self.simulations != 0 else None
-        return found
+        return {
+            **dict(self),
+            "opponents": self.opponents or usual_opponents(game),
+            "precision": self._precision,
+            # Who searches nothing has settings of the search that mean nothing.
+            "search": self._search(game) if self.searches else None,
+        }
 
     def of(self, folder: Path, game: Game, reference: str) -> Agent:
         """Returns the agent of a folder of experts; its name is the reference, which also says what was chosen here."""
@@ -153,11 +140,11 @@ class ExpertAgent:
         """Returns which option nothing comes of, in words; empty where there is none."""
         if self.batch != _BATCH and self.routing != QUEUE:
             return f"batch has no effect without routing={QUEUE}"
-        if self.simulations == 0:
-            drawing = (name for name in vars(self) if name.startswith("temperature") and getattr(self, name))
+        if not self.searches:
+            drawing = (name for name, value in self.search.items() if name.startswith("temperature") and value)
             return next((f"{name} has no effect with simulations=0, the likeliest move" for name in drawing), "")
         idle = self._search(game).idle()
-        return next((f"{name} has no effect {reason}" for name, reason in idle if getattr(self, name, None)), "")
+        return next((f"{name} has no effect {reason}" for name, reason in idle if self.search.get(name)), "")
 
     @property
     def _precision(self) -> str:
@@ -202,7 +189,7 @@ class ExpertAgent:
         return {option: one for option, one, left in zip(CHOSEN, taken, is_left, strict=True) if left}
 
     def _playing(self, experts: ExpertSet | ValuedBy, game: Game, name: str) -> Agent:
-        if self.simulations == 0:
+        if not self.searches:
             return PolicyAgent(experts, name=name)
         model = opponents_named(self.opponents or usual_opponents(game), game)
         queue = self.batch if self.routing == QUEUE else None
@@ -211,18 +198,26 @@ class ExpertAgent:
 
     def _search(self, game: Game) -> SearchConfig:
         """Returns the game's settings of the search with those that are said here."""
-        own = {name: getattr(self, name, None) for name in SearchConfig.model_fields.keys() - LIMITS}
-        said = own | {"noise_fraction": self.noise}
-        settings = {**plugins().search_settings(game), **{key: one for key, one in said.items() if one is not None}}
-        limits = {"simulations": self.simulations, "nodes": self.nodes, "seconds": self.seconds}
-        return SearchConfig.model_validate({**settings, **limits, "leaves_per_tree": self.leaves})
+        return SearchConfig.model_validate({**plugins().search_settings(game), **self.search})
 
 
-def option_words() -> dict[str, str]:
-    """Returns what each option of `ExpertAgent` means, by its field."""
-    fields = {**SearchConfig.model_fields, "leaves": SearchConfig.model_fields["leaves_per_tree"]}
-    fields |= {"noise": SearchConfig.model_fields["noise_fraction"]}
-    return {name: " ".join((field.description or "").split()) for name, field in fields.items()} | _WORDS
+def expert_options() -> dict[str, ExpertOption]:
+    """Returns what a reference to experts may say, by name."""
+
+    def meaning(field: FieldInfo) -> str:
+        return " ".join((field.description or "").split())
+
+    searched = {
+        _SHORT.get(name, name): ExpertOption(field.annotation, _SEARCHED.get(name), meaning(field))
+        for name, field in SearchConfig.model_fields.items()
+    }
+    own = {
+        field.alias or name: ExpertOption(field.annotation, field.default, meaning(field))
+        for name, field in ExpertAgent.model_fields.items()
+        if name != "search"
+    }
+    # What is wanted most comes first.
+    return {name: searched[name] for name in (*LIMITS, "leaves")} | own | searched
 
 
 def _saying_more(reference: str, chosen: dict[str, str]) -> str:

@@ -43,6 +43,8 @@ class Timed:
             told = {task: round(seconds, 1) for task, seconds in self._seconds.items()}
             write_json(self._folder / TIMES, {"starts": [*self._earlier, told]})
 
+        # First: a start that is killed soon has been one.
+        note()
         with self._progress.task(name, unit) as advance:
 
             def advance_and_note(done: int, total: int) -> None:

@@ -8,7 +8,18 @@ import numpy as np
 
 from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.evaluation import Evaluation, Evaluator, Wrapping
-from moemcts.game import CHANCE, Action, Game, Player, State, Views, discounts, from_own_seats, random_action
+from moemcts.game import (
+    CHANCE,
+    Action,
+    Game,
+    Player,
+    State,
+    Views,
+    check_length,
+    discounts,
+    from_own_seats,
+    random_action,
+)
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import LARGEST_U32
 from moemcts.search.opponents import Opponents, opponent_of, replies
@@ -109,7 +120,7 @@ class _Rollout:
         self.viewer = viewer
         self.scales = np.ones(game.spec.num_players)
         self.paid = np.zeros(game.spec.num_players)
-        self._discount = game.spec.discount
+        self._spec = game.spec
         self._plies_left = plies
         sources = np.random.SeedSequence([seed, state.key() % _BITS, viewer]).spawn(game.spec.num_players + 1)
         self.seats = [Seat(player, np.random.default_rng(one)) for player, one in enumerate(sources[1:])]
@@ -130,7 +141,7 @@ class _Rollout:
         before, self.state = self.state, self.state.play(joint)
         self._plies_left -= 1
         self.paid += self.scales * self.state.rewards()
-        self.scales *= discounts(before, self.state, self._discount, len(self.scales))
+        self.scales *= discounts(before, self.state, self._spec.discount, len(self.scales))
         self._look()
 
     def _look(self) -> None:
@@ -138,6 +149,8 @@ class _Rollout:
         active = self.state.active_players
         is_decided = self.viewer not in active and self.state.is_decided(self.viewer)
         self.is_over = is_decided or (self._plies_left <= 0 and self.viewer in active)
+        if not self.is_over:
+            check_length(self._spec, self.state)
         if self.is_over:
             players = range(len(self.paid))
             final = [player for player in players if is_decided or self.state.is_decided(player)]

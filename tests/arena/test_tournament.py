@@ -14,7 +14,7 @@ from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.arena.games import Conditions, Progress
 from moemcts.arena.openings import openings_from_seeds
 from moemcts.arena.tournament import Kind, TournamentPlan, TournamentResult, play_tournament
-from moemcts.errors import AgentFailure, Failure, UsageError
+from moemcts.errors import AgentFailure, Failure, ForeignData, UsageError
 from moemcts.game import Game, Views
 from moemcts.report.tournaments import crosstable, ratings_figure, tournament_report
 from moemcts.search.playouts import PlayoutAgent
@@ -199,6 +199,8 @@ def test_a_tournament_goes_on_and_grows(tmp_path: Path) -> None:
         files[0].write_bytes(b"".join(files[0].read_bytes().splitlines(keepends=True)[:7]))
         files[1].unlink()
         assert play(game, agents, kind, folder=folder) == whole  # type: ignore[arg-type]
+        with pytest.raises(ForeignData, match="openings and games a table;" if kind == "ladder" else "and openings;"):
+            play(game, agents, kind, folder=folder, seed=1)  # type: ignore[arg-type]
     grown = play(game, {**agents, "other": RandomAgent()}, folder=tmp_path / "round-robin")
     kept = [one for one in grown.duels if "other" not in one.names]
     assert tuple(kept) == play(game, agents).duels

@@ -346,13 +346,14 @@ def test_an_interrupted_start_counts_too(tmp_path: Path, monkeypatch: pytest.Mon
 
     def train() -> None:
         with Timed(Silence(), tmp_path).task("training", "steps") as advance:
+            assert starts(tmp_path) == [{"training": 70}], "from its first task on"
             advance(1, 2)
-            assert starts(tmp_path) == [{"training": 140}], "while it goes on"
+            assert starts(tmp_path) == [{"training": 210}], "while it goes on"
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         train()
-    assert starts(tmp_path) == [{"training": 210}]
+    assert starts(tmp_path) == [{"training": 280}]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"starts": 3}', '{"starts": [{"training": "long"}]}'])

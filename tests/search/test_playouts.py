@@ -6,16 +6,17 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
 from matches_for_tests import duel
 
 from moemcts.agents import RandomAgent
-from moemcts.errors import UsageError
+from moemcts.errors import UnlawfulGame, UsageError
 from moemcts.evaluation import RolloutEvaluator
-from moemcts.game import Game, Views
+from moemcts.game import FloatArray, Game, Views
 from moemcts.native import playout_search, playouts
 from moemcts.plugins import plugins
 from moemcts.search.playouts import PlayoutAgent
@@ -87,6 +88,40 @@ def test_playouts_of_a_game_in_python_go_on_beside_a_busy_thread(play: Callable[
     # Some hundredths of a second of work. If each call of a state's methods waited for the lock, five milliseconds a
     # time, it would be minutes.
     assert elapsed < 30
+
+
+class Endless(TreeState):
+    """Somebody always moves, by turns."""
+
+    @property
+    def active_players(self) -> tuple[int, ...]:
+        return (len(self.path) % 2,)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(2, dtype=np.float32)
+
+    def observation(self, player: int) -> FloatArray:
+        return np.zeros(1, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda game, views: playouts(views, game.spec, 2, 1),
+        lambda game, views: playout_search(views, game.spec, [1], playouts=2, exploration=1.4),
+        lambda game, views: playout_search(views, game.spec, [1], seconds=5, depth=1),
+    ],
+    ids=["playouts", "uct", "flat"],
+)
+def test_playouts_of_a_game_without_an_end_have_one(play: Callable[[Game, Views], object]) -> None:
+    game = HashedTree(TreeGame(seed=1, num_players=2, branching=2, depth=9, simultaneous=False))
+    game.spec = replace(game.spec, max_plies=30)
+    told = "hashed-tree breaks the laws of games, .*: expected an end within max_plies, 30, and it goes on"
+    with pytest.raises(UnlawfulGame, match=told):
+        play(game, game.views([(Endless(game.rules), 0)]))
+    # A rule of the whole game, however far it has gone: what is that long and ends is lawful.
+    game.spec = replace(game.spec, max_plies=9)
+    assert playouts(game.views([(game.initial_state(), 0)]), game.spec, 20, 1).shape == (1, 2)
 
 
 def test_a_flat_search_tries_all_actions_equally_often() -> None:

@@ -19,6 +19,7 @@ struct Playouts<'a, S> {
     num: u32,
     seed: u64,
     discount: f64,
+    longest: u32,
 }
 
 /// One search by playouts for each view, checked and ready.
@@ -40,7 +41,7 @@ pub fn playouts<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     seed: u64,
     discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    let playouts = Playouts::new(pairs, num_players, num, seed, discount)?;
+    let playouts = Playouts::new(pairs, num_players, num, seed, discount, u32::MAX)?;
     playouts.table(py, py.detach(|| playouts.means())?)
 }
 
@@ -57,12 +58,19 @@ pub fn search_views<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
 }
 
 impl<'a, S: State<Error: Into<PyErr>>> Playouts<'a, S> {
-    fn new(pairs: &'a [(S, Player)], num_players: usize, num: u32, seed: u64, discount: f64) -> PyResult<Self> {
+    fn new(
+        pairs: &'a [(S, Player)],
+        num_players: usize,
+        num: u32,
+        seed: u64,
+        discount: f64,
+        longest: u32,
+    ) -> PyResult<Self> {
         if num == 0 {
             return Err(PyValueError::new_err("expected at least one playout, got 0"));
         }
         check_discount(discount)?;
-        Ok(Self { pairs, num_players, num, seed, discount })
+        Ok(Self { pairs, num_players, num, seed, discount, longest })
     }
 
     fn means(&self) -> PyResult<Vec<f32>> {
@@ -89,7 +97,8 @@ impl<'a, S: State<Error: Into<PyErr>>> Playouts<'a, S> {
                 return Err(SearchError::Interrupted);
             }
             let mut state = root.clone();
-            playout(&mut state, Players::all(self.num_players), self.discount, &mut values, &mut rng)?;
+            let watched = Players::all(self.num_players);
+            playout(&mut state, watched, self.discount, self.longest, &mut values, &mut rng)?;
             sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
         }
         Ok(sums.into_iter().map(move |sum| (sum / f64::from(num)) as f32))
@@ -160,34 +169,39 @@ pub fn config(
         exploration,
         depth: depth.unwrap_or(u32::MAX),
         discount,
+        longest: u32::MAX,
     })
 }
 
-/// Does what the views of native games do, for views `[(state, player)]` of a game written in Python.
+/// Does what the views of native games do, for views `[(state, player)]` of a game written in Python, of which none is
+/// longer than `longest` plies: one that goes on is unlawful.
 ///
 /// The interpreter is not left: every call of the state's methods would wait until other threads let it in again.
 #[pyfunction]
-#[pyo3(signature = (views, num_players, num, seed, *, discount=1.0))]
+#[pyo3(signature = (views, num_players, longest, num, seed, *, discount=1.0))]
 pub fn python_playouts<'py>(
     views: &Bound<'py, PyAny>,
     num_players: usize,
+    longest: u64,
     num: u32,
     seed: u64,
     discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let pairs = pairs(views)?;
-    let playouts = Playouts::new(&pairs, checked(num_players)?, num, seed, discount)?;
+    let playouts = Playouts::new(&pairs, checked(num_players)?, num, seed, discount, saturated(longest))?;
     playouts.table(views.py(), playouts.means()?)
 }
 
 /// Does what the views of native games do, for views `[(state, player)]` of a game written in Python; as in
 /// `python_playouts`, the interpreter is not left.
 #[pyfunction]
-#[pyo3(signature = (views, num_players, seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
+#[pyo3(signature = (views, num_players, longest, seeds, *, playouts=None, seconds=None, exploration=None, depth=None,
+    discount=1.0))]
 #[allow(clippy::too_many_arguments)]
 pub fn python_playout_search<'py>(
     views: &Bound<'py, PyAny>,
     num_players: usize,
+    longest: u64,
     seeds: Vec<u64>,
     playouts: Option<u32>,
     seconds: Option<f64>,
@@ -195,9 +209,14 @@ pub fn python_playout_search<'py>(
     depth: Option<u32>,
     discount: f64,
 ) -> PyResult<Vec<Arms<'py>>> {
-    let config = config(playouts, seconds, exploration, depth, discount)?;
+    let config =
+        PlayoutConfig { longest: saturated(longest), ..config(playouts, seconds, exploration, depth, discount)? };
     let pairs = pairs(views)?;
     Ok(arrays(views.py(), PlayoutSearches::new(&pairs, checked(num_players)?, seeds, config)?.found()?))
+}
+
+fn saturated(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn pairs(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::State, Player)>> {

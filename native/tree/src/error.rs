@@ -35,6 +35,8 @@ pub enum SearchError<E> {
     UnknownPlayer { player: Player, num_players: usize },
     /// A player has more actions than a node can number.
     TooManyActions { player: Player, most: usize },
+    /// A game goes on after as many steps as the longest one has.
+    Endless { longest: u32 },
     /// Whoever waits for the search wants it to end.
     Interrupted,
     /// The search ended in an error, and its trees are not whole.
@@ -53,6 +55,7 @@ impl<E> SearchError<E> {
                 | Self::MixedChance
                 | Self::UnknownPlayer { .. }
                 | Self::TooManyActions { .. }
+                | Self::Endless { .. }
         )
     }
 }
@@ -104,6 +107,7 @@ impl<E> fmt::Display for SearchError<E> {
             Self::TooManyActions { player, most } => {
                 write!(f, "expected at most {most} actions of a player, the game gave player {player} more")
             }
+            Self::Endless { longest } => write!(f, "expected an end within max_plies, {longest}, and it goes on"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Failed => write!(f, "expected a search that is reset after an error, got one that is gone on with"),
         }

@@ -21,6 +21,8 @@ pub struct PlayoutConfig {
     pub depth: u32,
     /// What a value is worth one step before.
     pub discount: f64,
+    /// Steps that the longest game has: one that goes on is an error.
+    pub longest: u32,
 }
 
 /// What the playouts through one action gave the player who chose it.
@@ -56,7 +58,7 @@ pub fn playout_search<S: State>(
         num_players,
         nodes: Vec::new(),
         children: HashMap::new(),
-        scratch: Scratch::default(),
+        scratch: Scratch::new(config.longest),
         way: Way::default(),
     };
     tree.nodes.push(tree.node(root, 0, config)?);

@@ -11,19 +11,20 @@ pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 /// Plays random legal actions until the game is over, or no player in `watched` plays on.
 ///
 /// Leaves in `values` what the position was worth: what was paid on the way and what is decided then, discounted. A
-/// player whose return is decided is never active or paid again, so nothing is lost to those watched.
+/// player whose return is decided is never active or paid again, so nothing is lost to those watched. It is an error
+/// where that takes more than `longest` steps, which no game has.
 pub fn playout<S: State>(
     state: &mut S,
     watched: Players,
     discount: f64,
+    longest: u32,
     values: &mut [f64],
     rng: &mut Rng,
 ) -> Result<(), SearchError<S::Error>> {
-    Scratch::default().playout(state, watched, discount, values, rng)
+    Scratch::new(longest).playout(state, watched, discount, values, rng)
 }
 
 /// What playouts write on, kept from one to the next.
-#[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) joint: Vec<Action>,
     legal: Vec<Action>,
@@ -32,9 +33,17 @@ pub(crate) struct Scratch {
     numbers: Vec<f32>,
     /// What a later value of each player is worth where the playout began.
     pub(crate) scales: Vec<f64>,
+    steps: u32,
+    longest: u32,
 }
 
 impl Scratch {
+    /// For playouts of at most so many steps.
+    pub(crate) fn new(longest: u32) -> Self {
+        let (joint, legal, chances) = Default::default();
+        Self { joint, legal, chances, numbers: Vec::new(), scales: Vec::new(), steps: 0, longest }
+    }
+
     pub(crate) fn playout<S: State>(
         &mut self,
         state: &mut S,
@@ -54,11 +63,12 @@ impl Scratch {
         }
     }
 
-    /// Forgets what was paid.
+    /// Forgets what was paid, and how long it took.
     pub(crate) fn begin(&mut self, values: &mut [f64]) {
         values.fill(0.0);
         self.scales.clear();
         self.scales.resize(values.len(), 1.0);
+        self.steps = 0;
     }
 
     /// Adds what is decided for these players, whose later values are worth nothing then.
@@ -79,6 +89,10 @@ impl Scratch {
         discount: f64,
         values: &mut [f64],
     ) -> Result<(), SearchError<S::Error>> {
+        if self.steps == self.longest {
+            return Err(SearchError::Endless { longest: self.longest });
+        }
+        self.steps += 1;
         let settled = settled(state, values.len(), discount)?;
         state.play(&self.joint)?;
         if S::HAS_REWARDS {

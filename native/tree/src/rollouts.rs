@@ -22,7 +22,7 @@ impl Worth {
 /// Plays on by agents, at random for whom there is none: `plies` steps, and on to where `viewer` moves.
 ///
 /// It ends before where the viewer's return is decided, and nothing is left to be valued then. Where it ends otherwise,
-/// nothing is left for those players whose returns are final.
+/// nothing is left for those players whose returns are final. The game is taken to end.
 pub fn roll_out<S: State, A: Agent<S>>(
     state: &mut S,
     viewer: Player,
@@ -32,7 +32,7 @@ pub fn roll_out<S: State, A: Agent<S>>(
     worth: &mut Worth,
     rng: &mut Rng,
 ) -> Result<(), SearchError<S::Error>> {
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch::new(u32::MAX);
     let mut replies = vec![None; agents.len()];
     let Worth { paid, scales } = worth;
     scratch.begin(paid);
