@@ -241,8 +241,10 @@ def test_a_training_goes_on_in_the_way_that_it_was_begun(data: Dataset, tmp_path
 
 
 def test_what_does_not_decide_the_weights_may_change_on_the_way(data: Dataset, tmp_path: Path) -> None:
-    fit_staged(data, tmp_path, config(epochs=1), quiet)
-    fit_staged(data, tmp_path, config(epochs=1, save_interval=2, encoders=1), quiet)
+    first = fit_staged(data, tmp_path, config(epochs=1), quiet)
+    steps: list[Progress] = []
+    assert same(first, fit_staged(data, tmp_path, config(epochs=1, save_interval=2, encoders=1), steps.append))
+    assert not steps
 
 
 @pytest.mark.parametrize(

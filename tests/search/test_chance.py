@@ -242,6 +242,8 @@ def test_rounding_of_low_precision_is_not_out_of_range() -> None:
     search.reset(PIG.views([(PIG.initial_state(), 0)]), [0])
     search.select()
     search.backup(Evaluation(np.zeros((1, 2), np.float32), np.array([1.0005], np.float32)))
+    (result,) = search.results()
+    assert result.value == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize(
