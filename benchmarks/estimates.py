@@ -23,7 +23,7 @@ from record import add_option, append
 
 from moemcts.cli.settings import Given, read_settings
 from moemcts.runs import Experiment, ExperimentConfig
-from moemcts.runs import estimate as estimates
+from moemcts.runs.experiment import estimate as estimates
 from moemcts.runs.finishing import finish
 from moemcts.work.progress import Silence
 

@@ -37,7 +37,7 @@ from moemcts.arena.openings import first_board, starts
 from moemcts.arena.ranking import fit_ratings
 from moemcts.game import Game
 from moemcts.plugins import plugins
-from moemcts.runs.grid import named_agents
+from moemcts.runs.experiment.grid import named_agents
 
 LEVELS = {1: (-9, 5, 50), 2: (-5, 5, 100), 3: (-1, 5, 150), 4: (3, 5, 200), 5: (7, 5, 300), 6: (11, 8, 400)}
 """Skill, depth and milliseconds of Lichess' first six levels (lichess-org/fishnet, src/api.rs)."""

@@ -20,8 +20,8 @@ from record import add_option, append
 
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.metrics_log import read_log
-from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_games import Speed
+from moemcts.runs.selfplay.games import Speed
+from moemcts.runs.selfplay.run import SelfPlay
 
 LOSSES = tuple(itertools.product(("training", "validation"), ("policy", "value")))
 """On which samples, and of what."""

@@ -67,9 +67,11 @@ def _machine_is_small_and_soon_known() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if "torch" in sys.modules:
             from moemcts.learn.inference import choice, measurement
-            from moemcts.runs import estimate, experiment, match, selfplay_playing
+            from moemcts.runs import match
+            from moemcts.runs.experiment import estimate, run
+            from moemcts.runs.selfplay import playing
 
-            for module in (experiment, match, selfplay_playing):
+            for module in (run, match, playing):
                 patch.setattr(module, "num_cores", lambda: 1)
             patch.setattr(choice, "measure", functools.partial(measurement.measure, budget=0.05))
             patch.setattr(estimate, "MOMENT", 0.005)

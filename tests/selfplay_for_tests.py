@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.selfplay.run import SelfPlay
+from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Advance, Progress, Silence
 

@@ -13,7 +13,7 @@ from trained_for_tests import save_team
 
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
-from moemcts.runs.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.work.progress import Silence
 
 ROOT = Path(__file__).parent

@@ -123,7 +123,7 @@ def _check_registration(reference: str) -> list[Law]:
     from moemcts.plugins import plugins
     from moemcts.references import parse_reference
     from moemcts.runs.presets import preset_names
-    from moemcts.runs.selfplay_settings import GAME_PRESETS, SelfPlayConfig
+    from moemcts.runs.selfplay.settings import GAME_PRESETS, SelfPlayConfig
     from moemcts.runs.settings import ExperimentConfig, validate
     from moemcts.testing import Law
 

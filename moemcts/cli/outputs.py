@@ -13,7 +13,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.store import check_path
 
 if TYPE_CHECKING:
-    from moemcts.runs.estimate import Estimate
+    from moemcts.runs.experiment.estimate import Estimate
 
 
 def check_place(folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moemcts.cli.settings import Given
     from moemcts.runs import Run
-    from moemcts.runs.estimate import Estimate
+    from moemcts.runs.experiment.estimate import Estimate
 
 _LONGEST_NAME = 120
 """Of a folder, in characters; file systems take 255."""

@@ -85,9 +85,9 @@ def run(
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import followed
     from moemcts.runs import Experiment, ExperimentConfig
-    from moemcts.runs.estimate import estimate
+    from moemcts.runs.experiment.estimate import estimate
+    from moemcts.runs.experiment.growth import grown, keep_growth
     from moemcts.runs.finishing import finish
-    from moemcts.runs.growth import grown, keep_growth
 
     if tensorboard:
         check_installed()

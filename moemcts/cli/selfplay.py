@@ -16,8 +16,8 @@ from moemcts.errors import UsageError
 if TYPE_CHECKING:
     from moemcts.cli.settings import Given
     from moemcts.report.page import Report
-    from moemcts.runs.selfplay import SelfPlay
-    from moemcts.runs.selfplay_settings import SelfPlayConfig
+    from moemcts.runs.selfplay.run import SelfPlay
+    from moemcts.runs.selfplay.settings import SelfPlayConfig
 
 
 def register(app: typer.Typer) -> None:
@@ -61,8 +61,8 @@ def selfplay(
     from moemcts.cli.settings import Given, named_start
     from moemcts.report.events import check_installed
     from moemcts.runs.finishing import finish
-    from moemcts.runs.selfplay import SelfPlay
-    from moemcts.runs.selfplay_estimate import selfplay_estimate
+    from moemcts.runs.selfplay.estimate import selfplay_estimate
+    from moemcts.runs.selfplay.run import SelfPlay
 
     if tensorboard:
         check_installed()
@@ -127,7 +127,7 @@ def selfplay(
 def _follow(run: SelfPlay) -> None:
     """Has event files written of every generation; raises MissingExtra where TensorBoard is not installed."""
     from moemcts.report.events import EVENTS, Events
-    from moemcts.runs.selfplay_outcomes import generation_of
+    from moemcts.runs.selfplay.outcomes import generation_of
 
     events = Events(run.folder / EVENTS)
 
@@ -141,6 +141,6 @@ def _follow(run: SelfPlay) -> None:
 def _settings(given: Given) -> SelfPlayConfig:
     """Returns the configuration; raises as `read_settings`."""
     from moemcts.cli.settings import read_settings
-    from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
+    from moemcts.runs.selfplay.settings import SelfPlayConfig, load_preset
 
     return read_settings(given, SelfPlayConfig, load_preset)

@@ -110,7 +110,7 @@ def _presets(context: typer.Context) -> Iterable[str]:
 
 
 def _presets_of_selfplay(context: typer.Context) -> Iterable[str]:
-    from moemcts.runs.selfplay_settings import preset_names
+    from moemcts.runs.selfplay.settings import preset_names
 
     game = context.params.get("game")
     return preset_names(game) if game else ()

@@ -197,7 +197,7 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.naming import is_timed
     from moemcts.report.tournaments import tournament_report
-    from moemcts.runs.grid import named_agents
+    from moemcts.runs.experiment.grid import named_agents
 
     known = {name: name for name in KINDS}
     if kind not in known:
@@ -230,7 +230,7 @@ def _play_preset(event: Event, named: Named) -> Report:
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.naming import phases_of
     from moemcts.report.tournaments import grid_report
-    from moemcts.runs import grid
+    from moemcts.runs.experiment import grid
 
     experts, baseline = named.experts or "", named.baseline or ""
     nodes, times = _numbers("nodes", named.nodes), _numbers("milliseconds", named.milliseconds)

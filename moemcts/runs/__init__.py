@@ -1,6 +1,6 @@
 """A run is a folder: experiments and trainings, with all they need, and the parts they are made of."""
 
-from moemcts.runs.experiment import Experiment
+from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.presets import load_preset
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import ExperimentConfig, TrainingConfig

@@ -13,8 +13,8 @@ from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm
 from moemcts.runs.config_file import CONFIG
-from moemcts.runs.experiment import Experiment
-from moemcts.runs.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.origin import origin
 from moemcts.runs.run import changes
 from moemcts.runs.suite import OWN, Unit, told_of

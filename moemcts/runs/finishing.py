@@ -11,10 +11,10 @@ from moemcts.report.findings import findings
 from moemcts.report.page import Report, write_report
 from moemcts.report.selfplay import selfplay_report
 from moemcts.report.training import training_report
-from moemcts.runs.experiment import Experiment
+from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.run import Run, kind_of
-from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_outcomes import outcomes_of
+from moemcts.runs.selfplay.outcomes import outcomes_of
+from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.runs.training import Training
 from moemcts.work.progress import Progress
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from moemcts.game import State
 from moemcts.plugins import plugins
-from moemcts.runs.estimate import (
+from moemcts.runs.experiment.estimate import (
     BATCH,
     FIGURE,
     FIRST_STEP,

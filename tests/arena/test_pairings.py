@@ -24,7 +24,7 @@ from moemcts.arena import (
 )
 from moemcts.arena.rating import Sprt
 from moemcts.game import Game, Views
-from moemcts.runs.duels import is_promoted
+from moemcts.runs.selfplay.duels import is_promoted
 
 SPRT = Sprt(elo0=0.0, elo1=200.0, model="logistic")
 

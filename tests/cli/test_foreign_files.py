@@ -14,7 +14,7 @@ from trained_for_tests import save_team
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.benchmark import DoUnit
-from moemcts.runs.experiment import Experiment
+from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.match import MatchPlan, going_on
 from moemcts.runs.suite import read_suite
 from moemcts.store import write_json

@@ -9,10 +9,10 @@ from runs_for_tests import experiment
 from selfplay_for_tests import selfplay
 
 from moemcts.errors import UsageError
-from moemcts.runs import experiment as experiments
 from moemcts.runs import match as matches
-from moemcts.runs import selfplay_playing as playing
+from moemcts.runs.experiment import run as experiments
 from moemcts.runs.match import Match, MatchPlan
+from moemcts.runs.selfplay import playing
 from moemcts.work import Here, workers
 
 

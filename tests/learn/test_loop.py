@@ -20,7 +20,7 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Played, generation_of, play_chunks, play_games
 from moemcts.learn.loop.players import SelfPlayer
 from moemcts.plugins import plugins
-from moemcts.runs.selfplay_games import chunk_bytes, done_before, read_chunk
+from moemcts.runs.selfplay.games import chunk_bytes, done_before, read_chunk
 from moemcts.search import SearchConfig
 
 SEARCH = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, temperature_plies=9)

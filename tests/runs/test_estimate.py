@@ -14,8 +14,8 @@ from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.game import Views
 from moemcts.plugins import plugins
-from moemcts.runs import estimate as estimates
-from moemcts.runs.estimate import (
+from moemcts.runs.experiment import estimate as estimates
+from moemcts.runs.experiment.estimate import (
     IMPORTED,
     LINES,
     Sizes,

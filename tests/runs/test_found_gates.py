@@ -19,8 +19,8 @@ from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.finishing import finish
-from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.selfplay.run import SelfPlay
+from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml
 from moemcts.work.progress import Silence

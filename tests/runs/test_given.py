@@ -341,7 +341,7 @@ def test_the_same_games_seen_by_other_planes_are_no_others(tmp_path: Path) -> No
 def test_games_of_agents_that_time_limits_are_played_one_after_the_other(
     changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from moemcts.runs import boards
+    from moemcts.runs.experiment import boards
 
     run = experiment(tmp_path / "timed", **changes)
     played: list[Any] = []

@@ -24,7 +24,7 @@ from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import identity_of, resolve_agent
 from moemcts.plugins import plugins
 from moemcts.report.tournaments import grid_heat, grid_lines, grid_table
-from moemcts.runs.grid import Limit, grid_cells, impact_cells, limits_of
+from moemcts.runs.experiment.grid import Limit, grid_cells, impact_cells, limits_of
 from moemcts.search import SearchAgent
 
 NETWORK = "resnet?channels=4&blocks=1"

@@ -14,8 +14,8 @@ from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.gates.saved import save_gate
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
+from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
-from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.sources import open_sources
 from moemcts.store import read_toml
 from moemcts.work.progress import Silence

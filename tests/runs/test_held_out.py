@@ -11,9 +11,10 @@ from runs_for_tests import experiment
 
 from moemcts.errors import DamagedFile
 from moemcts.learn import assessment
-from moemcts.runs import Experiment, held_out
+from moemcts.runs import Experiment
+from moemcts.runs.experiment import held_out
+from moemcts.runs.experiment.held_out import losses_of, num_evaluations, num_processes
 from moemcts.runs.finishing import finish
-from moemcts.runs.held_out import losses_of, num_evaluations, num_processes
 from moemcts.store import read_json, write_text
 from moemcts.work.progress import Silence
 

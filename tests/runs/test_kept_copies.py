@@ -17,7 +17,7 @@ from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.gates.saved import save_gate
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
-from moemcts.runs.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.settings import validate
 from moemcts.runs.sources import open_sources
 

@@ -11,8 +11,8 @@ from runs_for_tests import EXPERIMENT, experiment
 
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.runs import Experiment
+from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
-from moemcts.runs.growth import grown, keep_growth
 from moemcts.store import read_toml
 from moemcts.work.progress import Silence
 

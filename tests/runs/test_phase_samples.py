@@ -10,8 +10,8 @@ from runs_for_tests import EXPERIMENT, command, experiment
 
 from moemcts.errors import MoemctsError
 from moemcts.runs import Experiment, ExperimentConfig
+from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
-from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
 

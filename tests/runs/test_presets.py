@@ -12,11 +12,11 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig
-from moemcts.runs.estimate import estimate
+from moemcts.runs.experiment.estimate import estimate
 from moemcts.runs.learning import play_games
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.presets import preset_names
-from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
+from moemcts.runs.selfplay.settings import SelfPlayConfig, load_preset
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import open_sources
 from moemcts_chess.plugin import VARIANTS

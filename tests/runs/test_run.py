@@ -23,12 +23,12 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.networks import contract
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
-from moemcts.runs.arm_trainings import ArmTrainings
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.environment import as_typed
-from moemcts.runs.estimate import estimate
+from moemcts.runs.experiment.estimate import estimate
+from moemcts.runs.experiment.growth import grown
+from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.growth import grown
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate

@@ -25,16 +25,16 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, play_games
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.report.comparison import comparison
-from moemcts.runs import selfplay_judging
-from moemcts.runs.duels import Duel
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.generations import PLAYED
-from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_games import Speed, SpeedOfShares, waves
-from moemcts.runs.selfplay_players import Players
-from moemcts.runs.selfplay_playing import Playing
-from moemcts.runs.selfplay_settings import SelfPlayConfig
-from moemcts.runs.selfplay_showing import OPENING_PLIES, Showing
+from moemcts.runs.selfplay import judging
+from moemcts.runs.selfplay.duels import Duel
+from moemcts.runs.selfplay.games import Speed, SpeedOfShares, waves
+from moemcts.runs.selfplay.generations import PLAYED
+from moemcts.runs.selfplay.players import Players
+from moemcts.runs.selfplay.playing import Playing
+from moemcts.runs.selfplay.run import SelfPlay
+from moemcts.runs.selfplay.settings import SelfPlayConfig
+from moemcts.runs.selfplay.showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_toml
 from moemcts.work import Workers
@@ -464,7 +464,7 @@ def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
             parallel[list(self.agents)[1].partition("?")[0]] = self.parallel
             return super().play(workers, advance)
 
-    monkeypatch.setattr(selfplay_judging, "Duel", Watched)
+    monkeypatch.setattr(judging, "Duel", Watched)
     gauntlet = {"opponents": ["uct?seconds=0.001", "random"], "games": 2, "parallel": 2}
     run = selfplay(tmp_path / "run", generations=1, gauntlet=gauntlet)
     run.do("start", lambda done, total: None)

@@ -12,19 +12,19 @@ from selfplay_for_tests import selfplay
 from moemcts.agents import RandomAgent
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
-from moemcts.runs import selfplay_estimate
-from moemcts.runs.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, assumed, play_some
+from moemcts.runs.experiment.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, assumed, play_some
+from moemcts.runs.selfplay import estimate
 from moemcts.runs.times import duration
 
 
 def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
-    monkeypatch.setattr(selfplay_estimate, "play_some", lambda *_: played)
-    monkeypatch.setattr(selfplay_estimate, "decision_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(estimate, "decision_seconds", lambda *_: 1.0)
 
     def seconds(**changes: Any) -> float:
         run = selfplay(tmp_path / str(len([*tmp_path.iterdir()])), gauntlet={"parallel": 1}, **changes)
-        return selfplay_estimate.selfplay_estimate(run).matches or 0.0
+        return estimate.selfplay_estimate(run).matches or 0.0
 
     # Of four games each: a promotion is one share by default, a gauntlet here four.
     alone = seconds(workers=1)
@@ -36,13 +36,13 @@ def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monke
 
 
 def test_each_stage_and_each_start_of_processes_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selfplay_estimate, "network_rate", lambda *_: (math.inf, 100))
-    monkeypatch.setattr(selfplay_estimate, "encoding_rate", lambda *_: math.inf)
-    monkeypatch.setattr(selfplay_estimate, "decision_seconds", lambda *_: 0.0)
+    monkeypatch.setattr(estimate, "network_rate", lambda *_: (math.inf, 100))
+    monkeypatch.setattr(estimate, "encoding_rate", lambda *_: math.inf)
+    monkeypatch.setattr(estimate, "decision_seconds", lambda *_: 0.0)
 
     def expected(**changes: Any) -> Estimate:
         run = selfplay(tmp_path / str(len([*tmp_path.iterdir()])), **changes)
-        return selfplay_estimate.selfplay_estimate(run)
+        return estimate.selfplay_estimate(run)
 
     for changes, num_stages in (({}, 9), ({"generations": 1}, 3), ({"scheme": "general_first"}, 12)):
         assert expected(**changes).training == OPTIMISERS + num_stages * FIRST_STEP
@@ -54,13 +54,13 @@ def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
-    monkeypatch.setattr(selfplay_estimate, "play_some", lambda *_: played)
-    monkeypatch.setattr(selfplay_estimate, "decision_seconds", lambda *_: 1.0)
-    monkeypatch.setattr(selfplay_estimate, "network_rate", lambda *_: (1.0, 100))
+    monkeypatch.setattr(estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(estimate, "decision_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(estimate, "network_rate", lambda *_: (1.0, 100))
 
     def expected(cores: int, **games: Any) -> Estimate:
-        monkeypatch.setattr(selfplay_estimate, "num_cores", lambda: cores)
-        return selfplay_estimate.selfplay_estimate(selfplay(tmp_path / f"{cores}{games}", workers=2, games=games))
+        monkeypatch.setattr(estimate, "num_cores", lambda: cores)
+        return estimate.selfplay_estimate(selfplay(tmp_path / f"{cores}{games}", workers=2, games=games))
 
     alone, ahead, crowded = expected(3), expected(3, ahead=True), expected(2, ahead=True)
     assert alone.at_once == 0
@@ -85,13 +85,13 @@ def test_what_a_slow_network_leaves_out_of_a_search_is_in_the_estimate(
         asked.append(agent.config.simulations)
         return float(agent.config.simulations)
 
-    monkeypatch.setattr(selfplay_estimate, "play_some", lambda *_: played)
-    monkeypatch.setattr(selfplay_estimate, "decision_seconds", a_second_per_simulation)
+    monkeypatch.setattr(estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(estimate, "decision_seconds", a_second_per_simulation)
 
     def data(rate: float) -> float:
-        monkeypatch.setattr(selfplay_estimate, "network_rate", lambda *_: (rate, 100))
+        monkeypatch.setattr(estimate, "network_rate", lambda *_: (rate, 100))
         run = selfplay(tmp_path / str(rate), search={"simulations": 400})
-        return selfplay_estimate.selfplay_estimate(run).data
+        return estimate.selfplay_estimate(run).data
 
     assert data(100) == pytest.approx(data(1e9))
     assert asked == [16, 400]
@@ -108,7 +108,7 @@ def test_an_estimate_says_what_a_training_is_told_for_that_will_be_done_otherwis
 def test_what_is_learned_is_no_more_than_the_newest_games_are_a_share_of(tmp_path: Path) -> None:
     def learned(**replay: Any) -> float:
         run = selfplay(tmp_path / str(replay), replay=replay, training={"epochs": 1})
-        return selfplay_estimate._learned(run, samples=100, windows=[1, 2, 3])
+        return estimate._learned(run, samples=100, windows=[1, 2, 3])
 
     passes = learned(generations=1, newest=0.0) / 600
     assert learned(newest=0.5) == pytest.approx(passes * (100 + 200 + 200))
@@ -118,5 +118,5 @@ def test_what_is_learned_is_no_more_than_the_newest_games_are_a_share_of(tmp_pat
 
 def test_without_a_search_all_decisions_are_alike(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", games={"searched": False, "full_share": 0.5, "fast_simulations": 2})
-    assert selfplay_estimate._simulations_per_decision(run.config) == 1
-    assert selfplay_estimate._searched_share(run.config) == 1
+    assert estimate._simulations_per_decision(run.config) == 1
+    assert estimate._searched_share(run.config) == 1

@@ -9,9 +9,9 @@ from selfplay_for_tests import assert_same, selfplay, work
 
 from moemcts.arena.journal import put_in_order
 from moemcts.arena.pairings import PairedResult
-from moemcts.runs import selfplay_judging
-from moemcts.runs.duels import Duel
-from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay import judging
+from moemcts.runs.selfplay.duels import Duel
+from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_json
 from moemcts.work import Processes, Workers
 from moemcts.work.progress import Advance, unheard
@@ -43,7 +43,7 @@ def test_processes_share_the_matches_of_generations(tmp_path: Path, monkeypatch:
             crews[self.journal.stem] = workers
             return super().play(workers, advance)
 
-    monkeypatch.setattr(selfplay_judging, "Duel", Watched)
+    monkeypatch.setattr(judging, "Duel", Watched)
     alone = work(selfplay(tmp_path / "run", **SHARED))
     assert not any(isinstance(one, Processes) for one in crews.values())
     crews.clear()

@@ -13,7 +13,7 @@ from moemcts.arena.replays import read_jsonl
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.runs.finishing import finish
 from moemcts.runs.kept_openings import GAMES, openings_file
-from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_toml
 from moemcts.work.progress import Silence
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from selfplay_for_tests import selfplay
 
-from moemcts.runs.selfplay_games import Chunk
-from moemcts.runs.selfplay_players import PlayChunks
+from moemcts.runs.selfplay.games import Chunk
+from moemcts.runs.selfplay.players import PlayChunks
 from moemcts.work.progress import unheard
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")

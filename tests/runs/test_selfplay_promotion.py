@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from selfplay_for_tests import selfplay, work
 
-from moemcts.runs import selfplay_judging, selfplay_playing
-from moemcts.runs.duels import in_turn
-from moemcts.runs.generations import PLAYED, PROMOTED
-from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay import judging, playing
+from moemcts.runs.selfplay.duels import in_turn
+from moemcts.runs.selfplay.generations import PLAYED, PROMOTED
+from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_json, read_toml, write_json, write_toml
 from moemcts.work import Here
 
@@ -59,7 +59,7 @@ def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None
 def promoting(monkeypatch: pytest.MonkeyPatch, *generations: int) -> None:
     """Lets promotion matches end so that these generations are promoted, and no others."""
     names = {f"generation {one}" for one in generations}
-    monkeypatch.setattr(selfplay_judging, "is_promoted", lambda result, name, **rule: name in names)
+    monkeypatch.setattr(judging, "is_promoted", lambda result, name, **rule: name in names)
 
 
 @pytest.mark.parametrize("ahead", [False, True])
@@ -67,7 +67,7 @@ def test_who_plays_is_kept_until_the_next_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
     promoting(monkeypatch, 1)
-    monkeypatch.setattr(selfplay_playing, "Processes", lambda count, hint: Alone())
+    monkeypatch.setattr(playing, "Processes", lambda count, hint: Alone())
     learning, promotion = {"optimiser": "kept"}, {"goes_on": "champion"}
     changes = {"keep": 2, "gauntlet": {"games": 0}, "learning": learning, "promotion": promotion}
     run = work(selfplay(tmp_path / "run", generations=4, games={"ahead": ahead}, **changes))

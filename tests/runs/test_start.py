@@ -15,8 +15,8 @@ from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
-from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
 

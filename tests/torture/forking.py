@@ -15,13 +15,13 @@ import time
 import traceback
 from typing import Any
 
-WARM = ("moemcts.cli.app", "moemcts.report.page", "moemcts.runs.experiment", "moemcts.runs.training")
+WARM = ("moemcts.cli.app", "moemcts.report.page", "moemcts.runs.experiment.run", "moemcts.runs.training")
 
 
 def serve() -> None:
     import torch
 
-    from moemcts.runs import estimate
+    from moemcts.runs.experiment import estimate
 
     for module in WARM:
         importlib.import_module(module)

@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from moemcts.arena.replays import write_jsonl
-from moemcts.runs.generations import PLAYED, REPLAY
-from moemcts.runs.selfplay_games import (
+from moemcts.runs.selfplay.games import (
     Chunk,
     Speed,
     SpeedOfShares,
@@ -20,9 +19,10 @@ from moemcts.runs.selfplay_games import (
     read_chunk,
     waves,
 )
-from moemcts.runs.selfplay_players import PlayChunks, Players
-from moemcts.runs.selfplay_showing import Showing
-from moemcts.runs.selfplay_times import Times
+from moemcts.runs.selfplay.generations import PLAYED, REPLAY
+from moemcts.runs.selfplay.players import PlayChunks, Players
+from moemcts.runs.selfplay.showing import Showing
+from moemcts.runs.selfplay.times import Times
 from moemcts.store import write_bytes
 from moemcts.work import Here, Processes, Workers, num_cores, workers
 from moemcts.work.beside import Beside

@@ -17,11 +17,11 @@ from moemcts.game import Game
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
-from moemcts.runs.duels import Duel, in_turn, is_promoted, one_against_all
-from moemcts.runs.generations import PROMOTED
 from moemcts.runs.kept_openings import GAUNTLET, openings_file
-from moemcts.runs.selfplay_players import Players, name_of
-from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.selfplay.duels import Duel, in_turn, is_promoted, one_against_all
+from moemcts.runs.selfplay.generations import PROMOTED
+from moemcts.runs.selfplay.players import Players, name_of
+from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.settings import LARGEST_SEED
 from moemcts.store import manifest_digest, read_json, write_json
 from moemcts.work import Here, Workers

@@ -10,8 +10,8 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.plugins import plugins
-from moemcts.runs.generations import GENERAL, LEARNED, OPTIMISERS, TRAINING, Generations
-from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.selfplay.generations import GENERAL, LEARNED, OPTIMISERS, TRAINING, Generations
+from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.start import start_networks
 from moemcts.work.progress import Advance
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from moemcts.arena.ranking import Ranking, fit_ratings
 from moemcts.report.selfplay import Generation, SelfPlayOutcomes, Strength
-from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED
+from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED
 
 if TYPE_CHECKING:
-    from moemcts.runs.selfplay import SelfPlay
+    from moemcts.runs.selfplay.run import SelfPlay
 
 
 def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:

@@ -17,9 +17,9 @@ from moemcts.naming import SELF, names_experts, opponents_named
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.config_file import CONFIG
-from moemcts.runs.generations import Generations
 from moemcts.runs.kept_openings import GAMES, openings_file
-from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.selfplay.generations import Generations
+from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.opponents import Opponents
 from moemcts.store import write_bytes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
     from moemcts.learn.loop.games import Cast
     from moemcts.learn.loop.players import Usage
-    from moemcts.runs.selfplay_games import Chunk, Speed
+    from moemcts.runs.selfplay.games import Chunk, Speed
 
 LEAGUE = "league"
 """In place of an agent that sits in the other seats: earlier generations."""
@@ -69,7 +69,7 @@ class Players:
         from moemcts.learn.loop.games import Counts, play_chunks
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
-        from moemcts.runs.selfplay_games import Chunk, chunk_bytes, numbers_of, speed_of, throttled
+        from moemcts.runs.selfplay.games import Chunk, chunk_bytes, numbers_of, speed_of, throttled
 
         usage, started = Usage(), time.monotonic()
         counts = Counts()

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from moemcts.learn.training.metrics_log import MetricsLog, read_times
-from moemcts.runs.generations import LEARNED, Generations
-from moemcts.runs.selfplay_games import SpeedOfShares
+from moemcts.runs.selfplay.games import SpeedOfShares
+from moemcts.runs.selfplay.generations import LEARNED, Generations
 from moemcts.runs.times import duration
 
 SECONDS_BETWEEN_LINES = 60.0

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import DamagedFile
 from moemcts.gates import PhaseGate
-from moemcts.runs.arm_trainings import ArmTrainings
 from moemcts.runs.arms import NO_GATE, SINGLE, Arm
+from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.run import Part
 from moemcts.store import read_json, write_json
 from moemcts.work.progress import Advance, unheard

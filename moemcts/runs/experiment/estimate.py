@@ -15,9 +15,9 @@ from moemcts.game import CHANCE, Game, Player, State
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.plugins import plugins
-from moemcts.runs.arm_matches import MATCHES
-from moemcts.runs.experiment import Experiment
-from moemcts.runs.held_out import are_many, num_evaluations
+from moemcts.runs.experiment.held_out import are_many, num_evaluations
+from moemcts.runs.experiment.matches import MATCHES
+from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.settings import DataConfig

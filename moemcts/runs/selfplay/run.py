@@ -18,17 +18,17 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
-from moemcts.runs.generations import LEARNED, PROMOTED
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
-from moemcts.runs.selfplay_judging import Judging, measurement_of
-from moemcts.runs.selfplay_learning import Teaching
-from moemcts.runs.selfplay_players import Players, check_opponents, faced_in
-from moemcts.runs.selfplay_playing import Playing
-from moemcts.runs.selfplay_settings import SelfPlayConfig
-from moemcts.runs.selfplay_times import START, Times
+from moemcts.runs.selfplay.generations import LEARNED, PROMOTED
+from moemcts.runs.selfplay.judging import Judging, measurement_of
+from moemcts.runs.selfplay.learning import Teaching
+from moemcts.runs.selfplay.players import Players, check_opponents, faced_in
+from moemcts.runs.selfplay.playing import Playing
+from moemcts.runs.selfplay.settings import SelfPlayConfig
+from moemcts.runs.selfplay.times import START, Times
 from moemcts.store import MANIFEST, manifest_digest, read_toml
 from moemcts.work.progress import Advance, Progress
 

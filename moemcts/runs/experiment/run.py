@@ -14,11 +14,11 @@ from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.report.contest import Unplayed
 from moemcts.report.outcomes import Learned, Outcomes, Phases
-from moemcts.runs.arm_matches import RAW, SEARCHED, ArmMatches
-from moemcts.runs.arm_trainings import TRAINING, ArmTrainings
 from moemcts.runs.arms import NO_GATE, Arm, file_labels
-from moemcts.runs.boards import Boards
-from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
+from moemcts.runs.experiment.boards import Boards
+from moemcts.runs.experiment.held_out import losses_of, losses_part, mean_losses, num_processes
+from moemcts.runs.experiment.matches import RAW, SEARCHED, ArmMatches
+from moemcts.runs.experiment.trainings import TRAINING, ArmTrainings
 from moemcts.runs.kept_openings import with_whole_paths
 from moemcts.runs.learning import check_data, data_part, with_data_paths, with_players
 from moemcts.runs.phase_samples import check_samples

@@ -12,7 +12,7 @@ from moemcts.arena.replays import Replay
 from moemcts.game import CHANCE, JointAction, State
 from moemcts.learn.loop.games import GAME_BITS, RESIGNED, Played
 from moemcts.naming import SELF
-from moemcts.runs.selfplay_players import LEAGUE, Players, name_of
+from moemcts.runs.selfplay.players import LEAGUE, Players, name_of
 
 OPENING_PLIES = 4
 """Plies that tell an opening."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from moemcts.agents import RandomAgent
 from moemcts.game import Game, State
 from moemcts.naming import SELF
-from moemcts.runs.estimate import (
+from moemcts.runs.experiment.estimate import (
     BATCH,
     BYTES_PER_WEIGHT,
     FIGURE,
@@ -34,8 +34,8 @@ from moemcts.work import num_cores
 from moemcts.work.rays import HERE
 
 if TYPE_CHECKING:
-    from moemcts.runs.selfplay import SelfPlay
-    from moemcts.runs.selfplay_settings import SelfPlayConfig
+    from moemcts.runs.selfplay.run import SelfPlay
+    from moemcts.runs.selfplay.settings import SelfPlayConfig
 
 BYTES_PER_ACTION = 12
 """Of each action's share of the visits, which is stored beside a sample."""

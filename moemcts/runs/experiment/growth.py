@@ -8,10 +8,10 @@ from typing import Any
 from moemcts.dotted import lookup, merge
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
-from moemcts.runs.arm_trainings import TRAINING
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.config_file import written_settings
-from moemcts.runs.experiment import Experiment
+from moemcts.runs.experiment.run import Experiment
+from moemcts.runs.experiment.trainings import TRAINING
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
 from moemcts.runs.settings import ExperimentConfig, validate

@@ -11,10 +11,10 @@ from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import MatchSchedule
 from moemcts.game import Game
 from moemcts.naming import check_backend, opponents_named
-from moemcts.runs.arm_trainings import ArmTrainings
 from moemcts.runs.arms import Arm
-from moemcts.runs.boards import Absent, Boards
-from moemcts.runs.fields import make_field
+from moemcts.runs.experiment.boards import Absent, Boards
+from moemcts.runs.experiment.fields import make_field
+from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.run import Part
 from moemcts.search import SearchAgent
 from moemcts.search.opponents import Opponents

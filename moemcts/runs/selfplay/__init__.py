@@ -1,0 +1,1 @@
+"""Self-play: games, trainings and promotions, generation by generation, in one folder."""
