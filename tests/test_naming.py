@@ -222,6 +222,12 @@ def test_experts_take_every_setting_of_the_search(experts: Path) -> None:
     assert (agent.config.forced_playouts, agent.config.num_threads) == (2, 2)
 
 
+@pytest.mark.parametrize(("setting", "option"), [("noise_fraction", "noise"), ("leaves-per-tree", "leaves")])
+def test_a_setting_with_a_shorter_name_is_pointed_to_it(experts: Path, setting: str, option: str) -> None:
+    with pytest.raises(UsageError, match=f"{setting.replace('-', '_')} is {option} here"):
+        resolve_agent(f"{experts}?backend=torch&{setting}=1", plugins().game("tictactoe"))
+
+
 def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:
     game = plugins().game("tictactoe")
     agent = resolve_agent(f"{experts}?backend=torch&uniform-share=0.5&policy-temperature=2", game)

@@ -10,7 +10,7 @@ from moemcts import weights
 from moemcts.agents import Agent, Named
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent, expert_options
+from moemcts.naming.experts import AUTO, LIMITS, SHORT, ExpertAgent, expert_options
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
 from moemcts.options import checked_options, checked_values, defaults_of
@@ -172,6 +172,8 @@ def _said(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertAgent:
         options["simulations"] = None
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
+    if setting := next((option for option in options if option in SHORT), None):
+        raise UsageError(f"an expert agent: {setting} is {SHORT[setting]} here; write {SHORT[setting]}=...")
     types = {option: told.kind for option, told in expert_options().items()}
     return ExpertAgent.saying(checked_values("an expert agent", types, options), game)
 

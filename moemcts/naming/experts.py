@@ -32,7 +32,7 @@ AUTO = "auto"
 """The backend, the precision and the device that are chosen here."""
 CHOSEN = ("backend", "device", "precision")
 """Options that are chosen where an agent is made, and the only ones that its reference gains there."""
-_SHORT = {"leaves_per_tree": "leaves", "noise_fraction": "noise"}
+SHORT = {"leaves_per_tree": "leaves", "noise_fraction": "noise"}
 """Settings of the search that references call by shorter names."""
 _SEARCHED = {"simulations": 100, "leaves_per_tree": 4}
 """What experts search with where neither a reference nor the game says it."""
@@ -82,7 +82,7 @@ class ExpertAgent(Frozen):
     def saying(cls, options: Mapping[str, Any], game: Game) -> Self:
         """Returns what the options say; where they name no limit or no `leaves`, what the game says of these."""
         usual = plugins().search_settings(game)
-        settings = {_SHORT.get(name, name): name for name in SearchConfig.model_fields}
+        settings = {SHORT.get(name, name): name for name in SearchConfig.model_fields}
         own = {option: value for option, value in options.items() if option not in settings}
         said = {settings[option]: value for option, value in options.items() if option in settings}
         limits = next((source for source in (said, usual) if any(name in source for name in LIMITS)), _SEARCHED)
@@ -208,7 +208,7 @@ def expert_options() -> dict[str, ExpertOption]:
         return " ".join((field.description or "").split())
 
     searched = {
-        _SHORT.get(name, name): ExpertOption(field.annotation, _SEARCHED.get(name), meaning(field))
+        SHORT.get(name, name): ExpertOption(field.annotation, _SEARCHED.get(name), meaning(field))
         for name, field in SearchConfig.model_fields.items()
     }
     own = {
