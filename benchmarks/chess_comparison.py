@@ -104,7 +104,9 @@ def training_rate(config: ExperimentConfig, data: Path) -> float:
 
 
 def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0) -> list[dict[str, object]]:
-    """Returns a row per network and phase, and one per match; `start_samples` are of what they begin with."""
+    """Returns a row per network and phase, and one per match; of a network alone one. `start_samples` are of what they
+    begin with.
+    """
     config = experiment.config
     seen = config.training.epochs * len(experiment.sources().training)
     common: dict[str, object] = {"seeds": config.num_seeds, "seed": config.seed, "samples_per_pass": round(seen)}
@@ -150,7 +152,13 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             one |= {"scores_by_seed": [score_of(result, name) for result in numbers[kind]["by_seed"]]}
             one |= {"own_score_variance": tally["own_score_variance"]}
             found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
-    return found
+    if found:
+        return found
+    # A network alone, of which nothing else learned and which met nobody.
+    only = numbers["single"]
+    one = common | {"network": config.network} | loss_row(only["policy"]["mean"], only["value"]["mean"])
+    one |= {"arm": SINGLE, "row": SINGLE, "phase": ALL, "name": f"{config.game}, one network alone, {which}"}
+    return [one | {"accuracy": round(only["accuracy"]["mean"], 4)}]
 
 
 def seeds_of(first: int, num_seeds: int) -> str:
@@ -213,7 +221,7 @@ def main() -> None:
     show(found)
     if options.record:
         sys.argv[1:] = recorded_words(words_of(experiment))
-        append("chess", found)
+        append("chess_alone" if found[0]["arm"] == SINGLE else "chess", found)
 
 
 def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:

@@ -39,6 +39,33 @@ def called(script: str, monkeypatch: pytest.MonkeyPatch, *words: object) -> None
     __import__(script).main()
 
 
+def test_a_network_alone_has_a_row_and_a_table_of_its_own(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import chess_comparison
+    import record
+    from results_page import chess
+
+    monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    for game, seed in (("chess", 3), ("chess", 4), ("chess?planes=attacks", 3)):
+        words = ["--samples", 600, "--seeds", 1, "--seed", seed, "--gate", "none", "--network", NETWORK, "--game", game]
+        words += ["--games", 2, "--device", "cpu", "--record"]
+        called("chess_comparison", monkeypatch, data, tmp_path / f"{game}-{seed}", *words)
+    assert not (tmp_path / "results" / "chess.jsonl").exists()
+    rows = [json.loads(line) for line in (tmp_path / "results" / "chess_alone.jsonl").read_text().splitlines()]
+    assert [row["name"] for row in rows] == [
+        "chess, one network alone, 600 positions, seed 3",
+        "chess, one network alone, 600 positions, seed 4",
+        "chess?planes=attacks, one network alone, 600 positions, seed 3",
+    ]
+    first, second, other = (f"{row['value']:.4f}" for row in rows)
+    *_, one, two = chess._alone(rows).splitlines()
+    assert one.endswith(f"| {first}, {second} |")
+    assert two.startswith("| `chess?planes=attacks`, `resnet?channels=4")
+    assert two.endswith(f"| {other} |")
+
+
 def test_networks_are_called_by_their_size_or_name() -> None:
     from results_page.chess import size_of
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
 from record import Row, latest
 
@@ -90,8 +92,10 @@ def comparison() -> str:
         "games in brackets; the interval of 95 % is that of the score, over training seeds and openings."
     )
     sizes = list(latest("chess_sizes").values())
-    parts = [how, *map(_comparison_of, runs), corrections.chess(), *([_sizes(sizes)] if sizes else [])]
-    return "\n\n".join([*filter(None, parts), origin([*latest("chess").values(), *sizes])])
+    alone = list(latest("chess_alone").values())
+    further = [build(rows) for build, rows in ((_sizes, sizes), (_alone, alone)) if rows]
+    parts = [how, *map(_comparison_of, runs), corrections.chess(), *further]
+    return "\n\n".join([*filter(None, parts), origin([*latest("chess").values(), *sizes, *alone])])
 
 
 def _comparison_of(rows: list[Row]) -> str:
@@ -131,6 +135,26 @@ def _sizes(rows: list[Row]) -> str:
         for row in rows
     )
     return table(heads, cells)
+
+
+def _alone(rows: list[Row]) -> str:
+    """Returns what networks lose that were trained beside no experts, by what they see and how much they learned from:
+    the mean, and the loss of each seed.
+    """
+    groups: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.get("game", "chess"), row["network"], row["samples_per_pass"]), []).append(row)
+    cells = [
+        [
+            f"`{game}`, `{network.partition('&value')[0]}`",
+            f"{samples:,}",
+            f"{fmean(row['value'] for row in group):.4f}",
+            f"{100 * fmean(row['accuracy'] for row in group):.1f}",
+            ", ".join(f"{row['value']:.4f}" for row in sorted(group, key=lambda row: row["seed"])),
+        ]
+        for (game, network, samples), group in groups.items()
+    ]
+    return table("chess, one network alone | positions | loss | accuracy % | loss by training seed", cells)
 
 
 def bishops() -> str:
