@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-# Nothing else is imported here: Ctrl-C while the rest is imported is answered like any other.
+# Nothing of the rest is imported here: Ctrl-C while that is imported is answered like any other.
 from moemcts.cli.interruptions import came_just_now, interruptions, terminations
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
