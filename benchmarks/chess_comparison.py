@@ -194,7 +194,7 @@ def show(found: list[dict[str, object]]) -> None:
                     cells.append("–")
                     continue
                 cells.append(f"{one['value']:.4f}" + (f" [{published[i]:.4f}]" if published else " " * 9))
-            print(f"{f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
+            print(f"{arm if arm == name else f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
     for row in found:
         if row["kind"] in ("searched", "raw"):
             published_elo = CHESS_ELO.get(str(row["arm"]))

@@ -20,8 +20,10 @@ CHESS: Mapping[str, Sequence[int]] = {
 DUELS: Mapping[str, Sequence[int]] = {
     "chess, 400 simulations: experts that start from one network against that network, which goes on, a quarter or a "
     "half of a pass after 21,815,080, 6 trainings": (3,),
+    "chess, 400 simulations: experts that start from one network against that network, which goes on, a quarter or a "
+    "half of a pass after 21,815,080, 7 trainings": (4,),
 }
-"""Of pooled duels: looked at after three, five and six trainings."""
+"""Of pooled duels: looked at after three, five, six and seven trainings."""
 STARTS: Mapping[str, Sequence[Sequence[int]]] = {
     "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": ((0, 3), (1, 4), (2,)),
 }
