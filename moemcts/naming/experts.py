@@ -87,9 +87,7 @@ class ExpertAgent(Frozen):
         said = {settings[option]: value for option, value in options.items() if option in settings}
         limits = next((source for source in (said, usual) if any(name in source for name in LIMITS)), _SEARCHED)
         leaves = usual.get("leaves_per_tree", _SEARCHED["leaves_per_tree"])
-        search = {name: value for name, value in said.items() if name not in LIMITS and value is not None}
-        search = {"leaves_per_tree": leaves, **search, **{name: limits.get(name) for name in LIMITS}}
-        return cls(search=search, **own)
+        return cls(search={"leaves_per_tree": leaves, **said, **{name: limits.get(name) for name in LIMITS}}, **own)
 
     @property
     def searches(self) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeTicTacToe, TreeGame
+from games_for_tests import HashedTree, NativeTicTacToe, TreeGame, TreeState
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
-from moemcts.errors import UsageError
+from moemcts.errors import UnlawfulGame, UsageError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
-from moemcts.game import Game, Views
+from moemcts.game import FloatArray, Game, Views
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
@@ -266,3 +267,22 @@ def test_agents_for_other_than_all_players_and_positions_of_two_sizes_are_refuse
         views.roll_out(3, [None, None], 0, discount=1.0)
     with pytest.raises(ValueError, match=r"positions of one variant, got 4 players.* and 2,"):
         game.views([(game.initial_state(), 0), (duel.initial_state(), 0)])
+
+
+class Waiting(TreeState):
+    """The second player moves for ever, and the first waits."""
+
+    @property
+    def active_players(self) -> tuple[int, ...]:
+        return (1,)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(2, dtype=np.float32)
+
+
+def test_a_rollout_in_which_the_viewing_player_waits_for_ever_has_an_end() -> None:
+    game = HashedTree(TreeGame(seed=1, num_players=2, branching=2, depth=9, simultaneous=False))
+    game.spec = replace(game.spec, max_plies=20)
+    rollouts = TruncatedRollouts(game, UniformEvaluator(game.spec), 3)
+    with pytest.raises(UnlawfulGame, match="expected an end within max_plies, 20, and it goes on"):
+        rollouts.evaluate(game.views([(Waiting(game.rules), 0)]))
