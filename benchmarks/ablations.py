@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from record import add_option, append, without_places
+from measuring.record import add_option, append, without_places
 
 from moemcts.arena import Conditions, GameRecord, MatchResult, match_schedule, play_match
 from moemcts.arena.intervals import seed_interval

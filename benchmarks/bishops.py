@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.learn.checkpoint import load_experts
 from moemcts.plugins import plugins

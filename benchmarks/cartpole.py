@@ -11,7 +11,7 @@ import argparse
 import time
 
 import numpy as np
-import record
+from measuring import record
 
 from moemcts.agents import Seat
 from moemcts.evaluation import Evaluator, RolloutEvaluator, UniformEvaluator

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from probing import probe_training
-from published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
-from record import add_option, append, without_places
+from measuring.probing import probe_training
+from measuring.published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
+from measuring.record import add_option, append, without_places
 from results_page.chess import elo_range
 
 from moemcts.cli.progress import ConsoleProgress

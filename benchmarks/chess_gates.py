@@ -23,9 +23,9 @@ from typing import Any
 
 from chess_comparison import GAME, SMALL, seeds_of, settings
 from expert_duels import finished, summary
-from published import VALUE_WEIGHT, chess_loss
-from record import add_option, append
-from trainings import trained
+from measuring.published import VALUE_WEIGHT, chess_loss
+from measuring.record import add_option, append
+from measuring.trainings import trained
 
 from moemcts.errors import ForeignData
 from moemcts.game import Game

@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 
 from chess_comparison import GAME, settings, training_rate
-from published import VALUE_WEIGHT
-from record import add_option, append
-from trainings import trained
+from measuring.published import VALUE_WEIGHT
+from measuring.record import add_option, append
+from measuring.trainings import trained
 
 from moemcts.learn.networks.layers import count_parameters
 from moemcts.plugins import plugins

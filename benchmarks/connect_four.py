@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.agents import Agent, Seat
 from moemcts.game import Game

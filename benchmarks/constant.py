@@ -9,7 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
-from record import add_option, append
+from measuring.record import add_option, append
 from strength import named
 
 from moemcts.arena import Conditions, Tally, match_schedule, play_match

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from record import add_option, append
+from measuring.record import add_option, append
 from torch import Tensor
 from torch.nn import functional
 

@@ -13,7 +13,7 @@ import argparse
 from typing import Any
 
 from field_match import played
-from record import add_option, append
+from measuring.record import add_option, append
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from measuring.record import add_option, append
 from memory import resident
-from record import add_option, append
 
 from moemcts.arena import Conditions, Lineup, play_games
 from moemcts.evaluation import UniformEvaluator

@@ -19,7 +19,7 @@ from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.cli.settings import Given, read_settings
 from moemcts.runs import Experiment, ExperimentConfig

@@ -19,8 +19,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pooling import other_than
-from record import add_option, append, latest
+from measuring.pooling import other_than
+from measuring.record import add_option, append, latest
 
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import seed_interval

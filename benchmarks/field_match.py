@@ -16,7 +16,7 @@ import subprocess
 import sys
 from typing import Any
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.arena.intervals import wilson_interval
 

@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from record import add_option, append
-from trainings import trained
+from measuring.record import add_option, append
+from measuring.trainings import trained
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "games"))
 

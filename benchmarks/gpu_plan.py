@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_measures import TINY, USUAL, Measurement, Measures, Row, Scale
-from gpu_parcels import pack, unpack
-from gpu_set import KINDS, ROWS, Amounts, GpuSet, Kind, unpacked
-from probing import probe_training
-from record import add_option, append, latest, origin
+from gpu.measures import TINY, USUAL, Measurement, Measures, Row, Scale
+from gpu.parcels import pack, unpack
+from gpu.sets import KINDS, ROWS, Amounts, GpuSet, Kind, unpacked
+from measuring.probing import probe_training
+from measuring.record import add_option, append, latest, origin
 
 from moemcts.game import Game
 from moemcts.learn.data.dataset import Dataset

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 import zstandard
-from record import commit
+from measuring.record import commit
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".gpu"

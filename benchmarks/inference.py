@@ -25,8 +25,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import torch
-from positions import random_positions
-from record import add_option, append
+from measuring.positions import random_positions
+from measuring.record import add_option, append
 
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.agents import Agent
 from moemcts.arena import (

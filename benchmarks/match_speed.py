@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.game import Game
 from moemcts.learn.checkpoint import save_experts

@@ -15,7 +15,7 @@ import statistics
 from pathlib import Path
 from typing import Any, cast
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 import moemcts.search.config as constants
 from moemcts.evaluation import Evaluator, UniformEvaluator

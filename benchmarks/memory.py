@@ -16,9 +16,9 @@ import sys
 import time
 from pathlib import Path
 
-from positions import CHESS
-from record import add_option, append, commit
-from side_by_side import paths_of
+from measuring.positions import CHESS
+from measuring.record import add_option, append, commit
+from measuring.side_by_side import paths_of
 
 ROOT = Path(__file__).resolve().parent.parent
 

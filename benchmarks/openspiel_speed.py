@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyspiel
-import record
+from measuring import record
 from open_spiel.python.algorithms import mcts
 
 from moemcts.evaluation import Evaluator, RolloutEvaluator, UniformEvaluator

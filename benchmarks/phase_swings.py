@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from record import add_option, append, without_places
+from measuring.record import add_option, append, without_places
 
 from moemcts.agents import Agent, Seat
 from moemcts.arena.intervals import mean_interval

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from matplotlib import rc_context
-from record import Row, latest
+from measuring.record import Row, latest
 from results_page.chess import comparisons, elo_range, size_of
 from results_page.matches import FEW
 from tables import ROOT

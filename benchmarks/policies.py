@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.evaluation import Evaluator
 from moemcts.learn.checkpoint import load_experts

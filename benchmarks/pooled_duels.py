@@ -15,8 +15,8 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from pooling import Part, pooled_scores
-from record import Row, add_option, append, latest
+from measuring.pooling import Part, pooled_scores
+from measuring.record import Row, add_option, append, latest
 
 from moemcts.arena.rating import EloRange
 from moemcts.arena.verdict import counted

@@ -17,7 +17,7 @@ import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 
-from record import Row, add_option, append, latest
+from measuring.record import Row, add_option, append, latest
 from strength import named
 
 from moemcts.arena.intervals import pooled_interval, sign_flip_test, t_quantile, wilson_interval

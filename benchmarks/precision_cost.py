@@ -19,8 +19,8 @@ from pathlib import Path
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
-from record import add_option, append, without_places
-from tested_duels import tested_duel, told
+from measuring.record import add_option, append, without_places
+from measuring.tested_duels import tested_duel, told
 
 from moemcts.arena import Conditions
 from moemcts.arena.rating import Sprt

@@ -25,7 +25,7 @@ from pathlib import Path
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 PARTS = {
     "network": r"onnxruntime|openvino|torch|dnnl|mkl|tbb|libiomp|libgomp",

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.arena import Conditions, MatchResult, match_schedule, play_match
 from moemcts.evaluation import UniformEvaluator

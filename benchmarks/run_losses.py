@@ -12,7 +12,7 @@ import argparse
 import json
 from pathlib import Path
 
-from record import add_option, append
+from measuring.record import add_option, append
 from strength import command_of, named
 
 

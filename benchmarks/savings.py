@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 from match_speed import processor_seconds
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.references import extend_reference, parse_reference
 from moemcts.runs.match import Match, MatchPlan

@@ -17,7 +17,7 @@ import time
 import gymnasium
 import numpy as np
 import torch
-from record import add_option, append
+from measuring.record import add_option, append
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.metrics_log import read_log

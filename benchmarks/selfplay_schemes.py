@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from expert_duels import result_of, summary
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import seed_interval

@@ -22,10 +22,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from measuring.record import add_option, append
 from packaging.requirements import Requirement
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
-from record import add_option, append
 
 ROOT = Path(__file__).parent.parent
 COMMAND = "./uvw run --no-dev moemcts run --game pommerman --gate steps --preset smoke"

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from record import add_option, append
+from measuring.record import add_option, append
 
 
 def main() -> None:

@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import numpy as np
 from games_for_tests import NativeConnectFour, NativeTicTacToe
-from positions import CHESS, random_positions
-from record import add_option, append, commit
-from side_by_side import Worker, compare, paths_of, rate, serve
+from measuring.positions import CHESS, random_positions
+from measuring.record import add_option, append, commit
+from measuring.side_by_side import Worker, compare, paths_of, rate, serve
 
 from moemcts import native
 from moemcts.evaluation import Evaluation, UniformEvaluator

@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from record import add_option, append
-from record import named as without_paths
+from measuring.record import add_option, append
+from measuring.record import named as without_paths
 
 from moemcts.dotted import flat
 from moemcts.runs.settings import ExperimentConfig, validate

@@ -9,7 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
-import record
+from measuring import record
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from record import latest
+from measuring.record import latest
 from results_page import beside, chess, learning, matches, pommerman, searching, speed, suites
 
 ROOT = Path(__file__).parent.parent

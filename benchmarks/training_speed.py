@@ -25,8 +25,8 @@ from pathlib import Path
 
 import torch
 import torch._inductor.config
-from probing import Probe, probe_training, train_single
-from record import add_option, append, without_places
+from measuring.probing import Probe, probe_training, train_single
+from measuring.record import add_option, append, without_places
 
 from moemcts.game import Game
 from moemcts.learn.training.compiling import measure_compiling

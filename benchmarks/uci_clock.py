@@ -22,7 +22,7 @@ from pathlib import Path
 
 import chess.pgn
 from match_speed import save_random
-from record import add_option, append
+from measuring.record import add_option, append
 
 from moemcts.plugins import plugins
 

@@ -21,8 +21,8 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
-from record import add_option, append, without_places
-from tested_duels import tested_duel, told
+from measuring.record import add_option, append, without_places
+from measuring.tested_duels import tested_duel, told
 
 from moemcts.agents import Agent
 from moemcts.arena import Conditions

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 
-import record
+from measuring import record
 
 from moemcts.arena.match import MatchResult
 from moemcts.arena.records import GameRecord

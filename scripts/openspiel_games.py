@@ -26,7 +26,7 @@ from moemcts_openspiel import OpenSpielGame, why_not
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import record  # noqa: E402
+from measuring import record  # noqa: E402
 
 PAGE = ROOT / "docs" / "games" / "openspiel.md"
 LAWS = "openspiel_laws"

@@ -228,8 +228,7 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     import expert_duels
-    import pooling
-    import record
+    from measuring import pooling, record
     from trained_for_tests import save_team
 
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
@@ -284,7 +283,7 @@ def test_what_a_policy_makes_of_legal_actions(
     experts: Path, game: Game, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     import policies
-    import record
+    from measuring import record
 
     # Half of it lies on an illegal action; of the rest, three quarters and one quarter on two legal ones.
     logits, legal = np.log([[4.0, 3.0, 1.0]]), np.array([[False, True, True]])
@@ -315,7 +314,7 @@ def test_what_a_policy_makes_of_legal_actions(
 
 
 def test_new_results_make_no_commit_another(tmp_path: Path) -> None:
-    from record import commit
+    from measuring.record import commit
 
     def git(*words: str) -> None:
         who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
@@ -337,8 +336,8 @@ def test_new_results_make_no_commit_another(tmp_path: Path) -> None:
 
 
 def test_savings_are_those_of_options_that_change_no_move(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import record
     import savings
+    from measuring import record
     from results_page.searching import savings as shown
     from trained_for_tests import save_team
 
@@ -430,14 +429,14 @@ def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun(
 
 
 def test_rows_say_what_a_path_is_for_and_not_where_it_is() -> None:
-    from record import named
+    from measuring.record import named
 
     given = ["/home/me/run", "--data", "/home/me/games", "--set", "data.folder=/home/me/games", "--set", "a=b/c"]
     assert list(named(given)) == ["PATH", "--data", "DATA", "--set", "data.folder=FOLDER", "--set", "a=b/c"]
 
 
 def test_positions_at_random_are_of_one_game_after_the_other_and_in_none_is_it_over(game: Game) -> None:
-    from positions import random_positions
+    from measuring.positions import random_positions
 
     found = random_positions(game, 40)
     assert found[:20] == random_positions(game, 20)
@@ -451,7 +450,7 @@ def test_positions_at_random_are_of_one_game_after_the_other_and_in_none_is_it_o
 
 
 def test_rows_name_a_folder_however_it_was_written() -> None:
-    from record import without_places
+    from measuring.record import without_places
 
     places = {Path("team"): "FOLDER", Path("games.jsonl"): "FILE", None: "OTHER"}
     words = ["cost.py", "team/", "--out", "./games.jsonl", "--out=games.jsonl", "--sprt", "-10", "0", "--record"]
@@ -464,7 +463,7 @@ def test_what_fewer_digits_cost_is_recorded_of_a_folder_with_a_slash(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import precision_cost
-    import record
+    from measuring import record
     from trained_for_tests import save_team
 
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
@@ -481,8 +480,8 @@ def test_what_fewer_digits_cost_is_recorded_of_a_folder_with_a_slash(
 def test_a_training_speed_is_recorded_of_a_folder_with_a_slash(
     game: Game, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import record
     import training_speed
+    from measuring import record
 
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
     generate(game, [plugins().agent("random", game)] * 2, 60, seed=1, out=tmp_path / "data", reference="tictactoe")
@@ -516,7 +515,7 @@ def test_a_pair_of_arms_is_turned_around_where_it_is_asked_for_so(tmp_path: Path
 def test_a_trainings_speed_is_that_of_the_completed_network_after_its_first_steps(
     game: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import probing
+    from measuring import probing
 
     clock = 0.0
 

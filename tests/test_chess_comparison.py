@@ -43,7 +43,7 @@ def test_a_network_alone_has_a_row_and_a_table_of_its_own(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import chess_comparison
-    import record
+    from measuring import record
     from results_page import chess
 
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
@@ -77,7 +77,7 @@ def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import chess_comparison
-    import record
+    from measuring import record
     from results_page.chess import comparison_cells
 
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
@@ -107,7 +107,7 @@ def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
 
 def test_rows_of_other_planes_name_them(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import chess_comparison
-    import record
+    from measuring import record
 
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
@@ -123,7 +123,7 @@ def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import chess_comparison
-    import record
+    from measuring import record
 
     class BrokenOff(Exception):
         pass
@@ -187,7 +187,7 @@ def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
 def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One network for as long as three experts, and a smaller one, alone and as experts."""
     import chess_comparison
-    import record
+    from measuring import record
     from results_page.chess import comparison_cells
 
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
@@ -224,7 +224,7 @@ def test_a_comparison_begins_with_one_network_and_names_what_is_no_phase(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import chess_comparison
-    import record
+    from measuring import record
     from results_page import chess
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
@@ -269,7 +269,7 @@ def test_sizes_learn_for_as_long_and_are_tested_alike(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import chess_sizes
-    import record
+    from measuring import record
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     monkeypatch.setattr(chess_sizes, "num_cores", lambda: 1)
@@ -287,9 +287,9 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import chess_gates
-    import record
+    from measuring import record
+    from measuring.trainings import trained
     from results_page.learning import chess_gates as shown
-    from trainings import trained
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     monkeypatch.setattr(chess_gates, "num_cores", lambda: 1)

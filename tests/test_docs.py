@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import re
@@ -115,7 +116,7 @@ def test_no_difference_is_said_of_narrow_intervals_alone() -> None:
 
 def not_in_tables(measured: str) -> set[str]:
     """Returns numbers of findings that no table has: those of the papers, and those worked out from tables."""
-    from published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
+    from measuring.published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
 
     single, separated = CHESS_LOSS["single"][-1], CHESS_LOSS["separated"][-1]
     found = {f"{single - separated:.3f}", *(f"{one:+.1f}" for one in (*CHESS_ELO.values(), *CHESS_HALF_DATA))}
@@ -205,6 +206,12 @@ def test_the_readmes_examples_are_as_short_as_promised() -> None:
     )
     assert len(plain) <= 6
     assert len(game) <= 40
+
+
+def test_the_page_of_benchmarks_names_each_with_its_question() -> None:
+    rows = dict(re.findall(r"^\| \[`(\w+\.py)`\]\(\1\) \| (.+) \|$", (ROOT / "benchmarks/README.md").read_text(), re.M))
+    scripts = {path.name: ast.parse(path.read_text()) for path in (ROOT / "benchmarks").glob("*.py")}
+    assert rows == {name: str(ast.get_docstring(script)).splitlines()[0] for name, script in scripts.items()}
 
 
 ELSEWHERE = ("README.md", "docs/tutorials/stable-baselines3.md")

@@ -58,7 +58,7 @@ def test_the_plan_for_a_gpu_runs_dry(
     gpu_places: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     import gpu_plan
-    import record
+    from measuring import record
     from results_page import speed
 
     scale = gpu_plan.Scale.of("cpu", is_dry=True)
@@ -101,9 +101,9 @@ def test_the_plan_for_a_gpu_runs_dry(
 
 def test_a_set_is_one_network_and_what_goes_on_from_it(gpu_places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import gpu_plan
-    import gpu_set
-    import record
     from chess_oracle import random_pgn
+    from gpu import sets
+    from measuring import record
 
     # Long enough for endgames.
     (gpu_places.games / "train.pgn").write_text(random_pgn(24, plies=250))
@@ -113,10 +113,10 @@ def test_a_set_is_one_network_and_what_goes_on_from_it(gpu_places: Any, monkeypa
         __import__(Path(script).stem).main()
 
     monkeypatch.setattr(gpu_plan, "call", here)
-    for module in (record, gpu_set):
+    for module in (record, sets):
         monkeypatch.setattr(module, "RESULTS", gpu_places.work / "results")
     scale = gpu_plan.Scale.of("cpu", is_dry=True)
-    amounts = gpu_set.Amounts.of("cpu", is_dry=True)
+    amounts = sets.Amounts.of("cpu", is_dry=True)
     plan = gpu_plan.Plan(gpu_places, scale, amounts=amounts, network=gpu_plan.TINY)
     assert plan.do("set-4x64")
     rows = gpu_plan.rows_in(gpu_places.out / "set-4x64.jsonl")

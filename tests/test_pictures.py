@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import pictures  # noqa: E402
-from record import latest  # noqa: E402
+from measuring.record import latest  # noqa: E402
 
 from moemcts.arena.intervals import t_quantile  # noqa: E402
 from moemcts.arena.rating import elo_of_score, score_of_elo  # noqa: E402

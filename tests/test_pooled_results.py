@@ -107,8 +107,8 @@ def test_self_play_by_schemes_goes_on_with_the_settings_that_it_was_begun_with(
 def test_self_play_by_schemes_is_recorded_as_it_was_run(
     selfplays: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import record
     import selfplay_schemes
+    from measuring import record
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     words = [str(tmp_path / "out"), "--game", "tictactoe", "--seeds", "2", "--games", "4", "--simulations", "4"]
@@ -246,7 +246,7 @@ def test_runs_that_differ_in_more_than_their_seeds_are_not_pooled(monkeypatch: p
 
 def test_recorded_pools_are_those_of_the_recorded_runs() -> None:
     import pooled_seeds
-    from record import latest
+    from measuring.record import latest
 
     known = latest("strength").values()
     pools = {(row["label"], *row["pooled"]) for row in known if "pooled" in row}
@@ -326,8 +326,8 @@ def test_seeds_whose_games_all_agree_leave_doubt(counts: tuple[int, int, int], s
 
 
 def test_recorded_pools_of_comparisons_are_those_of_the_recorded_ones() -> None:
+    from measuring.record import latest
     from pooled_comparisons import alike, pooled
-    from record import latest
 
     known = latest("chess")
     found = {str(row["name"]): row for rows in alike(list(known.values())) for row in pooled(rows)}
@@ -385,8 +385,8 @@ def test_duels_of_trainings_of_any_length_are_joined_where_they_were_played_alik
 
 
 def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
+    from measuring.record import latest
     from pooled_duels import OF_ANY_LENGTH, alike, of_any_length, pooled
-    from record import latest
 
     known = latest("duels")
     recorded = [row for row in known.values() if "pooled" in row]

@@ -17,9 +17,9 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 
-from positions import CHESS
-from record import add_option, append
-from side_by_side import Worker, compare
+from measuring.positions import CHESS
+from measuring.record import add_option, append
+from measuring.side_by_side import Worker, compare
 
 NUM_ROUNDS = 5
 QUESTIONS = {

@@ -16,8 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from measuring.side_by_side import serve
 from questions import question
-from side_by_side import serve
 
 OPTIONS = {
     "Backend": "random",

@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import pyspiel
+from measuring.side_by_side import rate, serve
 from questions import NUM_PLAYOUTS, UCT_C
-from side_by_side import rate, serve
 
 NAMES = {"tic-tac-toe": "tic_tac_toe", "connect four": "connect_four", "chess": "chess"}
 

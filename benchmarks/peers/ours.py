@@ -10,8 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests")]
 
 from games_for_tests import NativeConnectFour, NativeTicTacToe
+from measuring.side_by_side import rate, serve
 from questions import NUM_PLAYOUTS, UCT_C, question
-from side_by_side import rate, serve
 from speed import Encoding
 
 from moemcts.evaluation import UniformEvaluator

@@ -10,8 +10,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import chess
+from measuring.side_by_side import rate, serve
 from questions import question
-from side_by_side import rate, serve
 
 C_PUCT = 2.5
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from positions import CHESS
+from measuring.positions import CHESS
 
 NUM_PLAYOUTS = {"tic-tac-toe": 800, "connect four": 800, "chess": 100}
 UCT_C = 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from record import Row, latest
+from measuring.record import Row, latest
 
 from results_page.markdown import origin, table
 

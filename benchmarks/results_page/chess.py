@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
-from record import Row, latest
+from measuring.published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
+from measuring.record import Row, latest
 
 from moemcts.arena.rating import EloRange
 from moemcts.arena.verdict import counted

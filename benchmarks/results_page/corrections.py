@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from record import Row, latest
+from measuring.record import Row, latest
 
 from moemcts.arena.intervals import Interval, mean_interval, t_quantile
 from moemcts.arena.rating import EloRange, score_of_elo

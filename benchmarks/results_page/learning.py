@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from pooling import elo_of_counts
-from published import ANTICHESS_GENERATIONS, chess_loss
-from record import Row, latest
+from measuring.pooling import elo_of_counts
+from measuring.published import ANTICHESS_GENERATIONS, chess_loss
+from measuring.record import Row, latest
 
 from results_page.markdown import bounds, origin, points, table
 from results_page.matches import field_matches, field_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from record import Row
+from measuring.record import Row
 
 
 def table(heads: str, rows: Iterable[Iterable[Any]]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pooling import other_than
-from record import Row, latest
+from measuring.pooling import other_than
+from measuring.record import Row, latest
 
 from moemcts.arena.rating import elo
 from results_page.markdown import around, bounds, origin, table

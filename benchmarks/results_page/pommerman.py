@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from published import POMMERMAN_POINTS
-from record import Row, latest
+from measuring.published import POMMERMAN_POINTS
+from measuring.record import Row, latest
 
 from moemcts.arena.verdict import counted
 from moemcts.report.tables import p_text

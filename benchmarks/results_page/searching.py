@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from record import latest
+from measuring.record import latest
 
 from results_page.markdown import around, bounds, origin, table
 from results_page.matches import field_matches, field_table

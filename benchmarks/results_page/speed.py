@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from record import Row, latest
+from measuring.record import Row, latest
 
 from results_page.markdown import around, origin, table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from record import latest
+from measuring.record import latest
 
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml

@@ -184,6 +184,6 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     rows = parts[sys.argv[1]]()
     sys.path.insert(0, str(ROOT / "benchmarks"))
-    from record import append
+    from measuring.record import append
 
     append("chess_data", rows)

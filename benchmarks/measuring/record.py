@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent.parent / "results"
 EXCEPT = ":!benchmarks/results"
 
 Row = dict[str, Any]
 
 
-def commit(root: Path = Path(__file__).parent.parent) -> str:
+def commit(root: Path = Path(__file__).parent.parent.parent) -> str:
     """Returns the commit that a checkout is at, with `+` where it has uncommitted changes other than new results.
 
     Of a copy without its history it is what MOEMCTS_COMMIT says.

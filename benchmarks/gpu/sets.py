@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import chess_comparison
-from record import RESULTS
+from measuring.record import RESULTS
 
 from moemcts.plugins import plugins
 from moemcts.runs.settings import ExperimentConfig, validate

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from probing import probe_training
+from measuring.probing import probe_training
 from torch import nn
 
 from moemcts.arena import Conditions, Lineup, openings_from_seeds, play_games
