@@ -52,10 +52,10 @@ HEAD = """\
 
 ## What it is
 
-Games of perfect information from [OpenSpiel](https://github.com/google-deepmind/open_spiel), sequential or
-simultaneous, with or without chance, any number of players, with OpenSpiel's parameters, by the plugin
-`plugins/moemcts-openspiel`. They are searched by the same native tree as every game in Python, and a run, a
-match or a tournament with them is written like any other.
+The plugin `plugins/moemcts-openspiel` brings the games of perfect information of
+[OpenSpiel](https://github.com/google-deepmind/open_spiel): sequential or simultaneous, with or without chance, for any
+number of players, with OpenSpiel's parameters. They are searched by the same native tree as every game in Python, and
+a run, a match or a tournament with them is written like any other.
 
 It is a package of its own: `pip install ./plugins/moemcts-openspiel`; with uv, `./uvw run` without `--no-dev` has it.
 
@@ -73,7 +73,7 @@ The plugin registers a family of names, ending with a colon, and receives what t
 TAIL = """\
 ## Rules in short
 
-OpenSpiel's. What cannot be searched says why in one line: hidden information, chance without probabilities, no
+OpenSpiel's. A game that cannot be searched says why in one line: hidden information, chance without probabilities, no
 observation tensor, more than 100,000 actions, results without bounds.
 
 - A value of 1 is `score_unit` in OpenSpiel's own numbers. Rewards on the way are paid on the way; the return is then 0.
@@ -83,13 +83,13 @@ observation tensor, more than 100,000 actions, results without bounds.
 
 ## Positions as text
 
-The actions from the very beginning, chance included: `3 1,2 0`. A position is one with its history: two ways to
-the same board are two positions. Datasets hold the actions, too, and play them again for every sample that training
-reads: the longer the games, the longer this takes.
+The actions from the very beginning, chance included: `3 1,2 0`. A position includes its history: two ways to the same
+board are two positions. Datasets hold the actions, too, and play them again for every sample that training reads: the
+longer the games, the longer this takes.
 
 ## Observation planes
 
-OpenSpiel's observation tensor of the player who looks. Networks are `mlp` unless another is named.
+OpenSpiel's observation tensor of the viewing player. The network is `mlp` unless another is named.
 
 ## Actions
 
@@ -97,7 +97,7 @@ OpenSpiel's, by number and by name.
 
 ## Gates
 
-Those of every game. `plies` cuts where games at random are, where `max_plies` is far from that.
+Those of every game. `plies` cuts by the length of random games, where `max_plies` is far from that.
 
 ## Agents
 
