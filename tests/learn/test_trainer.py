@@ -218,6 +218,32 @@ def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_p
     assert isinstance(data.game, TicTacToe)
 
 
+class Normalised(nn.Module):
+    """A network that normalises each of its numbers over the batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Flatten(), nn.Linear(18, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 10))
+
+    def forward(self, planes: torch.Tensor) -> Any:
+        answer = self.body(planes)
+        return answer[:, :9], torch.tanh(answer[:, 9])
+
+
+def test_a_phase_of_one_sample_is_learned_from_whatever_a_network_normalises_over(
+    data: Dataset, tmp_path: Path
+) -> None:
+    rare = PlyGate([7], ["usual", "rare"])
+    is_rare = data.phase_weights(rare)[:, 1] > 0
+    part = data.take(np.sort([*np.flatnonzero(~is_rare), np.flatnonzero(is_rare)[0]]))
+    held_out = data.take(np.flatnonzero(is_rare)[1:])
+    trainer = Trainer(config(epochs=20, learning_rate=0.02))
+    result = trainer.fit(Normalised(), part, rare, [Stage(weights=(0.0, 1.0))], tmp_path / "fit", validation=held_out)
+    lines = lines_of(tmp_path / "fit")
+    assert result.measurement["num_steps"] == 20
+    assert lines[-1]["training"]["policy"] < lines[0]["training"]["policy"]
+
+
 def test_a_spike_is_undone_and_what_follows_is_dealt_anew(data: Dataset, tmp_path: Path) -> None:
     settings = config(spike=1.0002, max_spikes=500, learning_rate=0.3, optimiser="sgd", epochs=5)
     Trainer(settings).fit(small_network(8), data, thirds(), EVERYTHING, tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
 
 from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.training.config import TrainerConfig
@@ -59,8 +60,8 @@ class Learner:
         config, network, ranks = self._config, self._machine.network, self._machine.ranks
         set_pace(self._optimiser, pace)
         torch.manual_seed(seed)
-        network.train()
         batch = loaded.batch.to(self._machine.device)
+        _train_on(network, len(batch.weights))
         losses = self._losses(batch, self._machine.forward)
         # The ranks' gradients are averaged, but the shares of a batch may differ in size by one.
         share = len(batch.weights) / loaded.num_samples
@@ -96,3 +97,12 @@ class Learner:
         # Logits, by far the most numbers, stay as they are: what is summed up of them has 32 bits anyway.
         outputs = Outputs(logits, value.float(), *[part if part is None else part.float() for part in rest])
         return sample_losses(outputs, batch.targets)
+
+
+def _train_on(network: nn.Module, num_samples: int) -> None:
+    """Puts a network to learning from so many samples; of one alone there is no variance to normalise by."""
+    network.train()
+    if num_samples == 1:
+        for module in network.modules():
+            if isinstance(module, BatchNorm):
+                module.eval()
