@@ -56,6 +56,8 @@ class Part:
     """The settings that decide what comes out, by dotted path."""
     extent: Mapping[str, Any] = field(default_factory=dict)
     """The settings that say how much of it there is: where they grow, it goes on."""
+    told_in: Path | None = None
+    """The file that says what came of it, which later parts and the report go by, where nothing makes it anew."""
 
 
 class Run(ABC, Generic[Config]):
@@ -183,14 +185,16 @@ class Run(ABC, Generic[Config]):
     def opened(self) -> Iterator[None]:
         """Keeps the run to this process.
 
-        Raises MoemctsError if another one has it, ForeignData where a part was made with other settings.
+        Raises MoemctsError if another one has it, and as `check`.
         """
         with exclusive(self.folder):
             self.check()
             yield
 
     def check(self, *, remedy: str = f"put {CONFIG} back, or start another run with --out") -> None:
-        """Raises ForeignData, with what to do, where a part was made with other settings."""
+        """Raises ForeignData, with what to do, where a part was made with other settings, and DamagedFile where what
+        came of one is lost.
+        """
         for part in self.parts():
             self._check(part, remedy)
 
@@ -287,6 +291,11 @@ class Run(ABC, Generic[Config]):
             return
         if told := changes(found["decided_by"], expected["decided_by"]):
             raise ForeignData(f"{self.folder}: part {part.name} was made with other settings: {told}; {remedy}")
+        if found.get("done") and part.told_in is not None and not part.told_in.exists():
+            raise DamagedFile(
+                f"{part.told_in} is missing, which says what came of part {part.name}; put it back, or start another "
+                "run with --out"
+            )
 
     def _write(self, part: Part, *, is_done: bool) -> None:
         write_json(self._path(part.name), _record(part, is_done=is_done))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from selfplay_for_tests import selfplay, work
 
+from moemcts.errors import DamagedFile
 from moemcts.runs.selfplay import judging, playing
 from moemcts.runs.selfplay.duels import in_turn
 from moemcts.runs.selfplay.generations import PLAYED, PROMOTED
@@ -100,3 +101,19 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
     # The generation that was beaten is gone.
     assert not run.on_disk.experts(1).exists()
     assert not work(SelfPlay.load(tmp_path / "run")).waiting()
+
+
+@pytest.mark.parametrize("lost", ["generations/0001/promoted.json", "generations/0002/played.json"])
+def test_a_run_of_which_it_is_lost_who_plays_or_has_played_does_not_go_on(tmp_path: Path, lost: str) -> None:
+    changes = {"promotion": {"score": 0.999}, "gauntlet": {"games": 0}}
+    work(selfplay(tmp_path / "run", generations=2, **changes))
+    path = tmp_path / "run" / lost
+    said = path.read_bytes()
+    path.unlink()
+    with pytest.raises(DamagedFile, match=f"{path.name} is missing, which says what came of part .*; put it back"):
+        work(SelfPlay.load(tmp_path / "run").longer(3))
+    path.write_text("{}\n")
+    with pytest.raises(DamagedFile, match="expected a table of what came of the generation"):
+        work(SelfPlay.load(tmp_path / "run").longer(3))
+    path.write_bytes(said)
+    assert work(SelfPlay.load(tmp_path / "run").longer(3)).on_disk.champion(3) == 0

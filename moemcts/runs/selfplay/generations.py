@@ -57,8 +57,8 @@ class Generations:
         if not path.exists():
             return {}
         found = read_json(path)
-        if not isinstance(found, dict):
-            raise DamagedFile(f"{path} is damaged: expected a table, got {found!r}")
+        if not isinstance(found, dict) or not found:
+            raise DamagedFile(f"{path} is damaged: expected a table of what came of the generation, got {found!r}")
         return found
 
     def is_gone(self, generation: int) -> bool:

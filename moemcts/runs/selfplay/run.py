@@ -22,7 +22,7 @@ from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
-from moemcts.runs.selfplay.generations import LEARNED, PROMOTED
+from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED
 from moemcts.runs.selfplay.judging import Judging, measurement_of
 from moemcts.runs.selfplay.learning import Teaching
 from moemcts.runs.selfplay.players import Players, check_opponents, faced_in
@@ -166,15 +166,16 @@ class SelfPlay(Run[SelfPlayConfig]):
             for key, value in gauntlet.model_dump(mode="json", exclude={"every", "parallel"}).items()
         }
         measured_by |= experts_of(gauntlet.opponents) | content.get(GAUNTLET, {})
-        works: dict[str, tuple[str, Callable[[int, Advance], None]]] = {
-            "games": (self.config.games.size[1], self.playing.play),
-            "train": ("steps", self._train),
-            "promote": ("games", self.judging.promote),
-            "measure": ("games", self.judging.measure),
+        folder, on_disk = self.folder, self.on_disk
+        works: dict[str, tuple[str, Callable[[int, Advance], None], Callable[[int], Path]]] = {
+            "games": (self.config.games.size[1], self.playing.play, lambda one: on_disk.of(one) / PLAYED),
+            "train": ("steps", self._train, lambda one: on_disk.of(one) / LEARNED),
+            "promote": ("games", self.judging.promote, lambda one: on_disk.of(one) / PROMOTED),
+            "measure": ("games", self.judging.measure, lambda one: measurement_of(folder, one)),
         }
         parts = [Part(name=START, task=START, unit="experts", do=self.teaching.start, decided_by=decided_by)]
         for name, (generation, kind) in self._placed.items():
-            unit, do = works[kind]
+            unit, do, told_in = works[kind]
             parts.append(
                 Part(
                     name=name,
@@ -182,6 +183,7 @@ class SelfPlay(Run[SelfPlayConfig]):
                     unit=unit,
                     do=functools.partial(do, generation),
                     decided_by=measured_by if kind == "measure" else decided_by,
+                    told_in=told_in(generation),
                 )
             )
         return parts
