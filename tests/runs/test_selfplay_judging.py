@@ -9,6 +9,7 @@ from selfplay_for_tests import assert_same, selfplay, work
 
 from moemcts.arena.journal import put_in_order
 from moemcts.arena.pairings import PairedResult
+from moemcts.errors import DamagedFile
 from moemcts.runs.selfplay import judging
 from moemcts.runs.selfplay.duels import Duel
 from moemcts.runs.selfplay.run import SelfPlay
@@ -58,6 +59,16 @@ def test_processes_share_the_matches_of_generations(tmp_path: Path, monkeypatch:
     }
     (tmp_path / "shared" / "config.toml").write_bytes((tmp_path / "run" / "config.toml").read_bytes())
     assert_same(tmp_path / "shared", tmp_path / "run")
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", '[{"agent": "generation 0"}]'])
+def test_a_measurement_that_is_none_is_named(tmp_path: Path, content: str) -> None:
+    run = selfplay(tmp_path, generations=1)
+    path = tmp_path / "matches" / "measure-0000.json"
+    path.parent.mkdir()
+    path.write_text(content)
+    with pytest.raises(DamagedFile, match=r"measure-0000\.json does not hold what the games that measure a generation"):
+        run.judging.measurements()
 
 
 def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_the_folder(tmp_path: Path) -> None:

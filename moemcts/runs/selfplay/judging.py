@@ -14,6 +14,7 @@ from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import Remake
 from moemcts.errors import UsageError
 from moemcts.game import Game
+from moemcts.learn.identity import Told, checked
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
@@ -157,9 +158,9 @@ class Judging:
         return _Remade(self.folder.absolute(), self.config, tuple(self.measured), duel, which)
 
     def measurements(self) -> list[dict[str, Any]]:
-        """Returns the matches of all generations that were measured."""
+        """Returns the matches of all generations that were measured; raises DamagedFile where a file holds none."""
         paths = [measurement_of(self.folder, generation) for generation in self.measured]
-        return [one for path in paths if path.exists() for one in read_json(path)]
+        return [one for path in paths if path.exists() for one in _matches_in(path)]
 
     @functools.cached_property
     def beginnings(self) -> Beginnings:
@@ -225,6 +226,27 @@ class _Remade:
     @functools.cached_property
     def _judging(self) -> Judging:
         return Judging(Players(self.folder, self.config, plugins().game(self.config.game)), self.measured)
+
+
+class _Match(Told):
+    agent: str
+    other: str
+    counts: list[int]
+    rankings: list[list[Any]]
+    returns: list[float] | None = None
+
+
+class _Measurement(Told):
+    """What a file says; of what is read elsewhere, the types."""
+
+    matches: list[_Match]
+
+
+def _matches_in(path: Path) -> list[dict[str, Any]]:
+    found = read_json(path)
+    checked(_Measurement, {"matches": found}, f"{path} does not hold what the games that measure a generation say")
+    matches: list[dict[str, Any]] = found
+    return matches
 
 
 def measurement_of(folder: Path, generation: int) -> Path:
