@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +36,7 @@ from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
 from moemcts.store import exclusive, read_toml, write_text, write_toml
 from moemcts.work import Here
-from moemcts.work.progress import Silence
+from moemcts.work.progress import Advance, Silence
 
 BIN = Path(sys.executable).parent
 
@@ -92,6 +93,21 @@ def test_a_match_that_fills_all_workers_is_shared_by_them(finished: Path, tmp_pa
     assert len(found) == 9
     assert found[0] == kept[0]
     assert sorted(found[1:]) == sorted(kept[1:])
+
+
+def test_a_shared_match_before_one_that_is_not_counts_as_many_games_as_it_has(copy: Path) -> None:
+    class Heard(Silence):
+        @contextlib.contextmanager
+        def task(self, name: str, unit: str) -> Iterator[Advance]:
+            yield lambda done, total: totals.append(total)
+
+    totals: list[int] = []
+    edit(copy, lambda values: values["match"].update(raw_games=8, games=6, parallel=8))
+    run = Experiment.load(copy)
+    assert [part.share is None for part in run.waiting()] == [False, True]
+    with run.opened():
+        run.work(Heard())
+    assert set(totals) == {14}
 
 
 @pytest.mark.parametrize(

@@ -134,13 +134,13 @@ class Experiment(Run[ExperimentConfig]):
         """Does parts of one task in as many processes as the settings say: side by side, or each shared by all."""
         if parts[0].task == TRAINING:
             self.check_samples()
-        tally = Tally([part.size for part in parts], advance)
         alone = [part for part in parts if part.share is None]
+        shared = [(part, part.share) for part in parts if part.share is not None]
+        tally = Tally([part.size for part in (*alone, *(part for part, _ in shared))], advance)
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
         crew = workers(num_processes(self.trainings, alone, self.num_workers), hint=hint)
         crew.map(DoPart(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
         everybody = workers(self.num_workers, hint=hint)
-        shared = [(part, part.share) for part in parts if part.share is not None]
         for number, (part, share) in enumerate(shared, len(alone)):
             with self.noted(part):
                 share(tally.of(number), everybody)
