@@ -20,7 +20,7 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
         return ""
     manifest = read_toml(experts / MANIFEST)
     apart = sources.test or sources.validation
-    learned = {whole_id(manifest["data"]), *manifest.get("data_parts", ())} - {""}
+    learned = {whole_id(manifest.get("data", "")), *manifest.get("data_parts", ())} - {""}
     if not learned & (apart or sources.training).parts:
         return ""
     if apart:
@@ -34,8 +34,8 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
     theirs = _split_of(experts)
     if ours == theirs:
         return ""
-    seeds = f"with seed {manifest['seed']}, not {seed}"
-    how = seeds if manifest["seed"] != seed else _difference(ours, theirs)
+    their_seed = manifest.get("seed", 0)
+    how = f"with seed {their_seed}, not {seed}" if their_seed != seed else _difference(ours, theirs)
     return (
         f"{who} has learned from the same data {how}: other games were held out from it, it has learned from some of "
         "these. Compare on a test set, or with equal seeds and an equal split."

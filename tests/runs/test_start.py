@@ -18,6 +18,7 @@ from moemcts.runs import Experiment, Training, TrainingConfig
 from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
+from moemcts.store import read_toml, write_toml
 from moemcts.work.progress import Silence
 
 OTHER = "resnet?channels=8&blocks=1"
@@ -139,3 +140,11 @@ def test_a_start_that_has_learned_from_what_is_held_out_is_said_to(tmp_path: Pat
         assert (f"What the training began with {words}" in told) == (seed == 1)
     run = experiment(tmp_path / "run", **given, num_seeds=2, match={"games": 2, "raw_games": 0})
     assert f"Of training seed 1: What the trainings began with {words}" in finish(run, Silence()).summary
+
+
+def test_experts_that_do_not_say_what_they_learned_from_are_begun_with(start: Path, tmp_path: Path) -> None:
+    beginning = Path(shutil.copytree(start, tmp_path / "silent"))
+    manifest = read_toml(beginning / "manifest.toml")
+    write_toml(beginning / "manifest.toml", {key: manifest[key] for key in manifest if key not in ("data", "seed")})
+    training = Training.create(tmp_path / "next", validate({**SMALL, "start": str(beginning)}, TrainingConfig))
+    assert "has learned from" not in finish(training, Silence()).summary
