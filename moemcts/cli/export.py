@@ -92,7 +92,7 @@ def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Datas
         with contextlib.suppress(UsageError):
             dataset = open_training_samples(parent / "data", game)
             # They may have learned from some of its games.
-            return dataset if dataset.id == whole_id(manifest["data"]) else None
+            return dataset if dataset.id == whole_id(manifest.get("data", "")) else None
     return None
 
 
