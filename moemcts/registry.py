@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
+from moemcts.errors import MoemctsError, UsageError, listed, one_line, unknown_name
 from moemcts.hookspecs import Registration
 from moemcts.options import checked_options, misfit, told
 from moemcts.references import parse_reference
@@ -18,13 +18,21 @@ FAMILY = ":"
 class Registry(dict[str, Registration]):
     """The entries of one kind by name."""
 
-    def __init__(self, kind: str, entries: Iterable[Registration] = (), *, missing: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        entries: Iterable[Registration] = (),
+        *,
+        missing: Sequence[str] = (),
+        of_others: Sequence[Registration] = (),
+    ) -> None:
         """Raises UsageError where one name is registered twice. `missing` says, a line each, why names may be missing
-        here; who has the list adds to it.
+        here; who has the list adds to it. `of_others` are the entries that a game cannot use.
         """
         super().__init__()
         self.kind = kind
         self._missing = missing
+        self._of_others = of_others
         for entry in entries:
             self.add(entry)
 
@@ -50,8 +58,9 @@ class Registry(dict[str, Registration]):
 
     def for_game(self, game: str) -> Self:
         """Returns the entries that a game can use."""
-        usable = (entry for entry in self.values() if not entry.games or game in entry.games)
-        return type(self)(self.kind, usable, missing=self._missing)
+        usable = [entry for entry in self.values() if not entry.games or game in entry.games]
+        others = [entry for entry in self.values() if entry.games and game not in entry.games]
+        return type(self)(self.kind, usable, missing=self._missing, of_others=others)
 
     def knows(self, name: str) -> bool:
         """Returns whether a name is registered, or is in a family that is."""
@@ -70,10 +79,16 @@ class Registry(dict[str, Registration]):
         raise self.unknown(name)
 
     def unknown(self, name: str, others: Iterable[str] = ()) -> UsageError:
-        """Returns the error for a name that there is not: the nearest of these and of `others`, and why names may be
-        missing.
+        """Returns the error for a name that there is not: the games that it is for or else the nearest of these and of
+        `others`, and why names may be missing.
         """
-        return UsageError("; ".join([str(unknown_name(self.kind, name, [*self, *others])), *self._missing]))
+        known = [*self, *others]
+        games = [game for entry in self._of_others if entry.name == name for game in entry.games]
+        told = str(unknown_name(self.kind, name, known))
+        if games:
+            told = f"no {self.kind} named {name!r} for this game, only for {listed(games)}; expected one of "
+            told += listed(known)
+        return UsageError("; ".join([told, *self._missing]))
 
     def make(self, reference: str, *arguments: Any) -> Any:
         """Returns what an entry makes of a user's reference and the arguments of its kind.

@@ -59,6 +59,16 @@ def test_gates_of_two_games_may_have_one_name() -> None:
             both.gate("materiel", NativeTicTacToe())
 
 
+def test_a_name_of_other_games_comes_with_these_games() -> None:
+    plugins = found(module(gates=[gate("chess", "shogi")]))
+    for name, said in (
+        ("material", "'material' for this game, only for chess, shogi; expected one of none, plies"),
+        ("materiel", "'materiel'; expected one of none, plies"),
+    ):
+        with pytest.raises(UsageError, match=f"no gate named {said}"):
+            plugins.gate(name, NativeTicTacToe())
+
+
 def test_gates_that_a_game_could_not_tell_apart_are_refused() -> None:
     with pytest.raises(UsageError, match="two plugins register the gate 'material' for chess"):
         found(module(gates=[gate("go", "chess")]), module(gates=[gate("chess", "shogi")]))
