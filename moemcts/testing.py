@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat
+from moemcts.agents import Agent, Seat, named_agent
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import UsageError
 from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import CHANCE, Game, IntArray, State, perceived
-from moemcts.gates import PhaseGate, row_that_is_wrong
+from moemcts.gates import PhaseGate, named, row_that_is_wrong
 from moemcts.laws import (
     LARGEST_SEED,
     TOLERANCE,
@@ -64,6 +64,7 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     so that the first law that is broken is told. Raises BrokenLaw, and whatever a method of the game raises, with a
     note that says where.
     """
+    _check_is_one(game, "a game", "initial_state")
     laws = Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
     laws.expect("planes are named or not", len(names) in (0, num_planes), f"{len(names)} names of {num_planes} planes")
@@ -88,7 +89,12 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
 
 
 def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
-    """Asserts that a gate gives every view weights that sum to one, whatever batch the view is in."""
+    """Asserts that a gate gives every view weights that sum to one, whatever batch the view is in.
+
+    Raises MoemctsError where it has no name, no names of its phases, or parameters that cannot be written down.
+    """
+    _check_is_one(gate, "a gate", "weights")
+    named(gate, type(gate).__name__)
     laws = Laws()
     views = game.views(list(random_pairs(game, num_games, seed)))
     weights = returned("weights", gate.weights(views), np.ndarray)
@@ -122,6 +128,7 @@ def check_scheme(scheme: Scheme, gates: Sequence[PhaseGate]) -> list[Law]:
     Gates that the scheme refuses are left out; raises UsageError, with the reason of the last, where it refuses all.
     What a scheme trains in another way than by stages is not checked.
     """
+    _check_is_one(scheme, "a scheme", "fit")
     laws = Laws()
     refusal: UsageError | None = None
     for gate in gates:
@@ -147,6 +154,7 @@ def check_scheme(scheme: Scheme, gates: Sequence[PhaseGate]) -> list[Law]:
 
 def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that evaluations have the right shapes and finite numbers, and that rows do not influence each other."""
+    _check_is_one(evaluator, "an evaluator", "evaluate")
     laws = Laws()
     views = game.views(list(random_pairs(game, num_games, seed)))
     evaluation = evaluator.evaluate(views)
@@ -178,6 +186,7 @@ def _batches(count: int, seed: int) -> list[tuple[IntArray, str]]:
 
 def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that a board draws every position for every player, and that what is clicked on it are actions."""
+    _check_is_one(board, "a board", "draw")
     laws = Laws()
     num_players = game.spec.num_players
     laws.expect("every player has a name", len(board.seats) >= num_players, f"got {board.seats} of {num_players}")
@@ -194,23 +203,14 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
 def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that an agent plays legal actions from every seat, and that it answers many views at once.
 
-    Games are played as far as their first `MOST_STEPS` steps.
+    Games are played as far as their first `MOST_STEPS` steps. Raises MoemctsError where the agent has no name.
     """
+    _check_is_one(agent, "an agent", "act")
+    named_agent(agent, type(agent).__name__)
     laws = Laws()
     before = _shared_generators()
     for index in range(num_games):
-        num_players = game.spec.num_players
-        table = Table(
-            state=game.initial_state(index),
-            agents=[agent] * num_players,
-            seats=seats_of(num_players, seed, index),
-            chance=chance_of(num_players, seed, index),
-        )
-        for (step,) in itertools.islice(play(game, [table]), MOST_STEPS):
-            for player in step.players:
-                failure = step.failures.get(player)
-                found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
-                laws.expect("actions are legal", failure is None, found)
+        _actions(agent, game, seed, index, laws)
     starts = [game.initial_state(index) for index in range(num_games + 1)]
     pairs = [(state, player) for state in starts for player in state.active_players]
     seats = [Seat(player, np.random.default_rng([seed, row])) for row, (_, player) in enumerate(pairs)]
@@ -226,6 +226,31 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
         "one of NumPy's or Python's own was drawn from; with seat.rng a game is the same whatever is played beside it",
     )
     return laws.checked
+
+
+def _check_is_one(found: object, kind: str, method: str) -> None:
+    """Raises TypeError for what is none of a kind, such as its class, what makes it, or its name."""
+    if isinstance(found, type) or not callable(getattr(found, method, None)):
+        raise TypeError(f"expected {kind}, an object with a method {method}, got {found!r:.80}")
+
+
+def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> list[list[int]]:
+    """Returns what is played in a game in which an agent has all seats, each action of which is checked."""
+    num_players = game.spec.num_players
+    table = Table(
+        state=game.initial_state(index),
+        agents=[agent] * num_players,
+        seats=seats_of(num_players, seed, index),
+        chance=chance_of(num_players, seed, index),
+    )
+    joints = list[list[int]]()
+    for (step,) in itertools.islice(play(game, [table]), MOST_STEPS):
+        for player in step.players:
+            failure = step.failures.get(player)
+            found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
+            laws.expect("actions are legal", failure is None, found)
+        joints.append([decision.action for decision in step.decisions])
+    return joints
 
 
 def _shared_generators() -> str:

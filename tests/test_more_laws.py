@@ -13,9 +13,11 @@ import pytest
 from games_for_tests import Heap, Heaps
 
 from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.errors import MoemctsError
 from moemcts.game import Game, GameSpec, Packed, State, Symmetry, Views
-from moemcts.gates import PhaseGate
-from moemcts.testing import BrokenLaw, check_agent, check_game, check_gate
+from moemcts.gates import PhaseGate, PlyGate
+from moemcts.learn.schemes.catalogue import Single
+from moemcts.testing import BrokenLaw, check_agent, check_game, check_gate, check_scheme
 
 NAMES = {"0": 0, "1": 1, "2": 2}
 
@@ -250,3 +252,31 @@ def test_agents_that_draw_from_what_all_share_are_found(draw: Callable[[], float
     with pytest.raises(BrokenLaw, match="agents draw from their seats' generators alone"):
         check_agent(Shared(), Heaps())
     check_agent(RandomAgent(), Heaps())
+
+
+def test_what_is_no_game_gate_or_agent_is_told_from_one_that_breaks_a_law() -> None:
+    for game in (Heaps, "heaps"):
+        with pytest.raises(TypeError, match=r"expected a game, an object with a method initial_state, got .*eaps"):
+            check_game(game)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a gate, an object with a method weights, got <class .*PlyGate"):
+        check_gate(PlyGate, Heaps())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected an agent, an object with a method act, got 'random'"):
+        check_agent("random", Heaps())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a scheme, an object with a method fit, got <class .*Single"):
+        check_scheme(Single, [])  # type: ignore[arg-type]
+
+
+def test_agents_and_gates_without_a_name_are_found() -> None:
+    class Nobody:
+        act = RandomAgent.act
+
+    class Early(PhaseGate):
+        name, phase_names = "early", ["early", "late"]  # type: ignore[assignment]
+
+        def weights(self, views: Views) -> Any:
+            raise AssertionError
+
+    with pytest.raises(MoemctsError, match="agent 'Nobody' is wrong: expected its name as text, got None"):
+        check_agent(Nobody(), Heaps())  # type: ignore[arg-type]
+    with pytest.raises(MoemctsError, match="gate 'Early' is wrong: expected a name and phase_names, a tuple of text"):
+        check_gate(Early(), Heaps())
