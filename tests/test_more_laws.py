@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from games_for_tests import Heap, Heaps
 
-from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.game import Game, GameSpec, Packed, State, Symmetry, Views
 from moemcts.gates import PhaseGate, PlyGate
@@ -252,6 +252,28 @@ def test_agents_that_draw_from_what_all_share_are_found(draw: Callable[[], float
     with pytest.raises(BrokenLaw, match="agents draw from their seats' generators alone"):
         check_agent(Shared(), Heaps())
     check_agent(RandomAgent(), Heaps())
+
+
+def test_an_agent_that_remembers_in_itself_is_noted() -> None:
+    class Forgetful:
+        name = "forgetful"
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            self.asked += 1
+            return [
+                Decision(action=0 if self.asked <= 5 else state.legal_actions(player)[-1]) for state, player in views
+            ]
+
+    def noted(agent: Agent) -> list[str]:
+        return [law.not_checked for law in check_agent(agent, Heaps(), num_games=1) if law.not_checked]
+
+    assert noted(Forgetful()) == [
+        "one went otherwise when it was played again: by a clock, or by what is not in seat.memory"
+    ]
+    assert not noted(RandomAgent())
 
 
 def test_what_is_no_game_gate_or_agent_is_told_from_one_that_breaks_a_law() -> None:
