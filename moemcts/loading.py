@@ -19,8 +19,10 @@ from moemcts.weights import is_reference
 def make(reference: str) -> Game[Any]:
     """Returns the game that a reference names, such as `tictactoe`; `moemcts games` lists them.
 
-    Raises UsageError, naming the nearest, for a game that there is none of.
+    Raises UsageError, naming the nearest, for a game that there is none of, TypeError for what is no name.
     """
+    if not isinstance(reference, str):
+        raise TypeError(f"expected the name of a game, got {reference!r:.80}")
     return plugins().game(reference)
 
 
@@ -30,9 +32,11 @@ def load(agent: str | Path, game: str | Game[Any] | None = None, *, seed: int = 
     `agent` names trained experts, as a folder, `weights:NAME`, `hf:OWNER/NAME` or a URL, or a registered agent;
     options say how they play: `weights:NAME?simulations=400`, `uct?simulations=1000`. Experts know their game,
     an agent's is to be given. Raises UsageError for names that there are none of, MoemctsError for experts that
-    cannot be loaded.
+    cannot be loaded, TypeError for what is neither a game nor the name of one.
     """
     reference = str(agent)
+    if not isinstance(game, str | Game | None):
+        raise TypeError(f"expected a game or the name of one, got {game!r:.80}")
     made = plugins().game(game) if isinstance(game, str) else game or _game_of(reference)
     return LoadedAgent(naming.resolve_agent(reference, made), made, seed=seed)
 

@@ -80,6 +80,13 @@ def test_an_agent_is_told_its_game() -> None:
         moemcts.make("tictactoo")
 
 
+def test_what_is_no_game_is_told_from_the_name_of_one() -> None:
+    with pytest.raises(TypeError, match=r"expected the name of a game, got <class 'games_of_chance.Pig'>"):
+        moemcts.make(Pig)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a game or the name of one, got <class 'games_of_chance.Pig'>"):
+        moemcts.load("random", Pig)  # type: ignore[arg-type]
+
+
 def test_players_who_move_at_once_are_named() -> None:
     game = moemcts.make("pommerman")
     agent, state = moemcts.load("simple", game), game.initial_state(1)
