@@ -37,6 +37,7 @@ class PhaseGate(Protocol):
         """What the gate was made with, as JSON values: a checkpoint stores it."""
         return {}
 
+    @abstractmethod
     def weights(self, views: Views) -> FloatArray:
         """Returns how much each phase applies to each view, `[N, K]`, rows summing to one."""
 

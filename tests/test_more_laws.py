@@ -302,3 +302,14 @@ def test_agents_and_gates_without_a_name_are_found() -> None:
         check_agent(Nobody(), Heaps())  # type: ignore[arg-type]
     with pytest.raises(MoemctsError, match="gate 'Early' is wrong: expected a name and phase_names, a tuple of text"):
         check_gate(Early(), Heaps())
+
+
+def test_a_gate_without_weights_cannot_be_made() -> None:
+    class Misspelt(PhaseGate):
+        name, phase_names = "misspelt", ("early", "late")
+
+        def weight(self, views: Views) -> Any:
+            raise AssertionError
+
+    with pytest.raises(TypeError, match=r"Misspelt.* weights"):
+        Misspelt()  # type: ignore[abstract]
