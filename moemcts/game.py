@@ -332,7 +332,7 @@ class Game(ABC, Generic[S]):
         return names[text]
 
     def format_action(self, state: S, player: Player, action: Action) -> str:
-        """Returns the action as the game's players write it."""
+        """Returns the action as the game's players write it; of `CHANCE`, an outcome."""
         return str(action)
 
     def render(self, state: S) -> str:

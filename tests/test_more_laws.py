@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from games_for_tests import Heap, Heaps
+from games_of_chance import Pig, PigState
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
-from moemcts.game import Game, GameSpec, Packed, State, Symmetry, Views
+from moemcts.game import CHANCE, Action, Game, GameSpec, Packed, Player, State, Symmetry, Views
 from moemcts.gates import PhaseGate, PlyGate
 from moemcts.learn.schemes.catalogue import Single
 from moemcts.testing import BrokenLaw, check_agent, check_game, check_gate, check_scheme
@@ -313,3 +314,19 @@ def test_a_gate_without_weights_cannot_be_made() -> None:
 
     with pytest.raises(TypeError, match=r"Misspelt.* weights"):
         Misspelt()  # type: ignore[abstract]
+
+
+def test_outcomes_of_chance_are_written_too() -> None:
+    class Sided(Pig):
+        def format_action(self, state: PigState, player: Player, action: Action) -> str:
+            return ("roll", "hold")[action]
+
+    class Silent(Pig):
+        def format_action(self, state: PigState, player: Player, action: Action) -> str:
+            return "" if player == CHANCE else str(action)
+
+    with pytest.raises(IndexError, match="tuple index out of range") as raised:
+        check_game(Sided(10, 3), num_games=1)
+    assert raised.value.__notes__ == ["at ply 1 of game 0, in '0 0 0 0 1 1'"]
+    with pytest.raises(BrokenLaw, match="actions are written in one line, without blanks around it: 1 became ''"):
+        check_game(Silent(10, 3), num_games=1)

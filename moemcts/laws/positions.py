@@ -76,7 +76,7 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
     )
     _check_paid(game, state, laws)
     if is_chance:
-        _check_chance(state, laws)
+        _check_chance(game, state, laws)
     for player in () if is_chance else players:
         _check_legal_actions(game, state, player, laws)
     for player in range(game.spec.num_players):
@@ -248,7 +248,7 @@ def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
     return numbers
 
 
-def _check_chance(state: State, laws: Laws) -> None:
+def _check_chance(game: Game, state: State, laws: Laws) -> None:
     outcomes, chances = list(state.legal_actions(CHANCE)), returned("chances", state.chances(), np.ndarray)
     laws.expect(
         "outcomes of chance are whole numbers from 0 on, ascending",
@@ -260,6 +260,8 @@ def _check_chance(state: State, laws: Laws) -> None:
         chances.shape == (len(outcomes),) and bool((chances >= 0).all()) and abs(float(chances.sum()) - 1) < TOLERANCE,
         lambda: f"got {chances} for the outcomes {outcomes}",
     )
+    for outcome in spread(outcomes, MOST_ACTIONS):
+        _action_written(game, state, CHANCE, outcome, laws)
 
 
 def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -> None:
@@ -285,17 +287,23 @@ def _check_names(game: Game, state: State, player: Player, legal: Sequence[int],
     """Checks how legal actions are written and read."""
     texts: dict[str, int] = {}
     for action in spread(legal, MOST_ACTIONS):
-        text = returned("format_action", game.format_action(state, player, action), str)
-        laws.expect(
-            "actions are written in one line, without blanks around it",
-            bool(text) and text.strip() == "".join(text.splitlines()) == text,
-            f"{action} became {text!r}",
-        )
+        text = _action_written(game, state, player, action, laws)
         first = texts.setdefault(text, action)
         laws.expect("no two actions are written alike", first == action, f"{first} and {action} are both {text!r}")
     for text in spread(list(texts), max(1, MOST_NAMES // len(legal))):
         action, found = texts[text], game.parse_action(state, player, text)
         laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
+
+
+def _action_written(game: Game, state: State, player: Player, action: int, laws: Laws) -> str:
+    """Returns how an action is written, or an outcome of chance, which nobody has to read back."""
+    text: str = returned("format_action", game.format_action(state, player, action), str)
+    laws.expect(
+        "actions are written in one line, without blanks around it",
+        bool(text) and text.strip() == "".join(text.splitlines()) == text,
+        f"{action} became {text!r}",
+    )
+    return text
 
 
 def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> None:
