@@ -100,7 +100,15 @@ class Plugins:
 
     def blamed(self, error: BaseException) -> str:
         """Returns which plugin's code raised an error, and where, in words; empty where none of other makers' did."""
-        owners = {info.module.partition(".")[0]: info.name for info in self.infos if info.distribution != DISTRIBUTION}
+        from importlib.metadata import packages_distributions
+
+        others = [info for info in self.infos if info.distribution != DISTRIBUTION]
+        owners = {info.module.partition(".")[0]: info.name for info in others}
+        # A plugin may be several modules side by side, of which its entry point names one.
+        named = {info.distribution: info.name for info in others}
+        for package, distributions in packages_distributions().items():
+            for distribution in named.keys() & {*distributions}:
+                owners.setdefault(package, named[distribution])
         for frame, _ in outside(error):
             if (package := str(frame.f_globals.get("__name__")).partition(".")[0]) in owners:
                 return f"plugin {owners[package]!r} raised {one_line(error)}; moemcts check looks for such mistakes"

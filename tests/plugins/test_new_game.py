@@ -77,18 +77,34 @@ def test_the_plugin_is_trained_at_once(plugin: Path, tmp_path: Path) -> None:
     assert "report:" in run("run", *words, path=plugin)
 
 
-def test_what_the_plugin_raises_is_a_line_that_names_it(plugin: Path, tmp_path: Path) -> None:
-    broken = tmp_path / "moemcts-my-heap"
-    shutil.copytree(plugin, broken)
-    source = broken / "moemcts_my_heap.py"
+def copy_that_fails(plugin: Path, folder: Path) -> Path:
+    """Returns the module of a copy of the plugin, in which nothing can be played."""
+    source = Path(shutil.copytree(plugin, folder / "moemcts-my-heap")) / "moemcts_my_heap.py"
     old = "    def play(self, actions: Sequence[Action]) -> Heap:\n"
     assert old in source.read_text()
     source.write_text(source.read_text().replace(old, f"{old}        raise LookupError('no heap')\n"))
+    return source
+
+
+def test_what_the_plugin_raises_is_a_line_that_names_it(plugin: Path, tmp_path: Path) -> None:
+    broken = copy_that_fails(plugin, tmp_path).parent
     words = ["data", "generate", "--game", NAME, "--agent", "random", "--samples", 100, "--out", tmp_path / "data"]
     answer = run(*words, path=broken, ok=False)
     assert "Traceback" not in answer
     assert f"error: plugin '{NAME}' raised LookupError: no heap in play (moemcts_my_heap.py:" in answer
     assert "moemcts check looks for such mistakes" in answer
+
+
+def test_what_a_module_beside_the_plugins_raises_is_a_line_too(plugin: Path, tmp_path: Path) -> None:
+    source = copy_that_fails(plugin, tmp_path)
+    source.rename(source.with_name("heap_rules.py"))
+    source.write_text("from heap_rules import register_games, register_gates\n")
+    (info,) = source.parent.glob("*.dist-info")
+    (info / "top_level.txt").write_text("heap_rules\nmoemcts_my_heap\n")
+    words = ["data", "generate", "--game", NAME, "--agent", "random", "--samples", 100, "--out", tmp_path / "data"]
+    answer = run(*words, path=source.parent, ok=False)
+    assert "Traceback" not in answer
+    assert f"error: plugin '{NAME}' raised LookupError: no heap in play (heap_rules.py:" in answer
 
 
 def test_names_that_are_none_and_folders_that_are_full_are_refused(tmp_path: Path) -> None:
