@@ -169,7 +169,12 @@ def named_start(start: str | None, network: object) -> dict[str, str]:
 
 
 def games_at(place: Path | None) -> dict[str, str]:
-    """Returns the setting that names games to learn from: a dataset's folder, or a file that is imported first."""
+    """Returns the setting that names games to learn from: a dataset's folder, or a file that is imported first.
+
+    Raises UsageError where there is neither.
+    """
     if place is None:
         return {}
+    if not place.exists():
+        raise UsageError(f"expected --data as a dataset's folder or a file of games, there is neither at {place}")
     return {"data.games" if place.is_file() else "data.folder": str(place.absolute())}

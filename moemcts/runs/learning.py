@@ -16,7 +16,7 @@ from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
-from moemcts.runs.sources import Sources, dataset_ids, open_sources
+from moemcts.runs.sources import Sources, check_sources, dataset_ids, open_sources
 from moemcts.runs.start import start_networks
 from moemcts.work.progress import Advance
 
@@ -58,6 +58,15 @@ def check_data(config: LearningConfig, game: Game) -> None:
         reader_of(config, game)
     elif not config.data.folder:
         data_players(config, game)
+
+
+def check_given(config: LearningConfig, game: Game) -> None:
+    """Raises UsageError where games that are named, to learn from or to measure on, are not there, ForeignData where
+    they are of another game.
+    """
+    if config.data.games:
+        games_file(config)
+    check_sources(config.data, game)
 
 
 def training_decided_by(config: LearningConfig, arm: Arm, seed: int, data: Part) -> dict[str, Any]:

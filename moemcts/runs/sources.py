@@ -59,6 +59,15 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     return Sources(training, found.get("validation"), found.get("test"))
 
 
+def check_sources(config: DataConfig, game: Game) -> None:
+    """Raises as `open_sources` where a dataset that is configured could not be opened."""
+    if config.folder:
+        open_sources(config, Path(config.folder), game)
+        return
+    for folder in _set_apart(config).values():
+        _open(folder, game)
+
+
 def _check_apart(folders: Mapping[str, Path]) -> None:
     """Raises UsageError where two datasets begin with the same games, however many of these each has."""
     from moemcts.learn.data.shards import played_by, read_manifest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from moemcts import weights
 from moemcts.gates import PhaseGate
@@ -16,6 +16,7 @@ from moemcts.runs.kept_start import kept_start
 from moemcts.runs.leaks import leak, training_of
 from moemcts.runs.learning import (
     check_data,
+    check_given,
     data_part,
     measurements,
     train_experts,
@@ -61,11 +62,15 @@ class Training(Run[TrainingConfig]):
         self._speed: dict[str, Any] = {}
         self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
         plugins().scheme(config.scheme).check(self.gate)
-        if config.data.folder:
-            self.sources()
-        else:
-            check_data(config, self.game)
+        check_data(config, self.game)
         self.baseline()
+
+    @classmethod
+    def prepare(cls, folder: Path, config: TrainingConfig) -> Self:
+        """Returns a new training of which nothing is written yet; raises as `Run.prepare` and `check_given`."""
+        training = super().prepare(folder, config)
+        check_given(training.config, training.game)
+        return training
 
     @classmethod
     def resolved(cls, config: TrainingConfig) -> TrainingConfig:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from trained_for_tests import save_team
 
+from moemcts.agents import RandomAgent
 from moemcts.hookspecs import Registration
+from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out out"
@@ -108,6 +110,26 @@ def test_the_options_of_a_name_are_listed(moemcts, command: tuple[str, str], opt
     assert set(options) <= set(listed)
     code, out, _ = moemcts(*command, "--json")
     assert [row["option"] for row in json.loads(out)] == listed
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ("--data nowhere.pgn", "expected --data as a dataset's folder or a file of games, there is neither at nowhere"),
+        ("--set data.games=nowhere.pgn", "expected a file of games, there is none at"),
+        ("--set data.folder=nowhere", "nowhere, found none: there is no such folder"),
+        ("--set data.folder=connect-four", "was made for connect-four with planes"),
+        ("--set data.validation=connect-four", "was made for connect-four with planes"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "train"])
+def test_games_to_learn_from_are_looked_at_before_a_run_is_told_of(  # type: ignore[no-untyped-def]
+    moemcts, tmp_path: Path, command: str, options: str, line: str
+) -> None:
+    generate(plugins().game("connect-four"), [RandomAgent()] * 2, 100, out=tmp_path / "connect-four", seed=1)
+    code, _, error = moemcts(command, "--game", "antichess", "--preset", "smoke", *options.split())
+    assert (code, len(error.splitlines())) == (2, 1)
+    assert line in error
 
 
 def test_a_name_without_options_to_list_is_told(moemcts) -> None:  # type: ignore[no-untyped-def]

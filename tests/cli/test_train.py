@@ -137,7 +137,7 @@ def test_a_folder_of_parts_is_learned_from_and_measured_on_by_their_names(tmp_pa
 
 MISTAKES = [
     ("--game pommerman --data {data}", 2, "was made for tictactoe with planes"),
-    ("--game tictactoe --data {nowhere}", 2, "nowhere, found none: there is no such folder"),
+    ("--game tictactoe --data {nowhere}", 2, "expected --data as a dataset's folder or a file of games, there is"),
     ("--game tictactoe --data {run}", 2, "single, found none; did you mean {data}?"),
     ("--game tictactoe --data {data} --test {data}", 2, "expected different samples to learn from and to measure on"),
     ("--game tictactoe --data {data} --network resnt", 2, "no network named 'resnt'; did you mean 'resnet'?"),

@@ -20,7 +20,7 @@ from moemcts.runs.experiment.held_out import losses_of, losses_part, mean_losses
 from moemcts.runs.experiment.matches import RAW, SEARCHED, ArmMatches
 from moemcts.runs.experiment.trainings import TRAINING, ArmTrainings
 from moemcts.runs.kept_openings import with_whole_paths
-from moemcts.runs.learning import check_data, data_part, with_data_paths, with_players
+from moemcts.runs.learning import check_data, check_given, data_part, with_data_paths, with_players
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
@@ -60,8 +60,11 @@ class Experiment(Run[ExperimentConfig]):
 
     @classmethod
     def prepare(cls, folder: Path, config: ExperimentConfig) -> Self:
-        """Returns a new experiment of which nothing is written yet; raises as `Run.prepare` and `Boards.check`."""
+        """Returns a new experiment of which nothing is written yet; raises as `Run.prepare`, `check_given` and
+        `Boards.check`.
+        """
         experiment = super().prepare(folder, config)
+        check_given(experiment.config, experiment.game)
         experiment.matches.boards.check()
         return experiment
 
