@@ -79,11 +79,17 @@ class Plugins:
     def add(self, plugin: str, module: Any) -> Mapping[str, int]:
         """Adds all that a module registers; returns how much, by what it is: `{"games": 1, "gates": 1}`.
 
-        Raises UsageError, having added nothing, where its hooks are not what `hookspecs` has, or two plugins register
-        one name, for gates, formats, readers and boards in one game.
+        Raises UsageError, having added nothing, where its hooks are not what `hookspecs` has, two plugins register one
+        name, for gates, formats, readers and boards in one game, or a gate has a name that is read as a file's.
         """
         hooks = Hooks(plugin, module)
         found = {what: hooks.registrations(what) for what in self._registries}
+        for entry in found["gates"]:
+            if entry.name.endswith(SAVED_GATE):
+                raise UsageError(
+                    f"plugin {plugin!r}: expected another name than {entry.name!r} for a gate: one that ends with "
+                    f"{SAVED_GATE} is read as a file's"
+                )
         grown = {what: registry.grown(found[what]) for what, registry in self._registries.items()}
         papers = hooks.tables("papers")
         vars(self).update(grown)

@@ -78,6 +78,12 @@ def test_gates_that_a_game_could_not_tell_apart_are_refused() -> None:
         found(module(agents=[gate("go")]), module(agents=[gate("chess")]))
 
 
+def test_a_gate_whose_name_would_be_read_as_a_file_is_refused() -> None:
+    line = r"plugin 'plugin 0': expected another name than 'x.safetensors' for a gate: one that ends with .safetensors"
+    with pytest.raises(UsageError, match=line):
+        found(module(gates=[gate(name="x.safetensors")]))
+
+
 def test_a_game_has_one_default_of_a_kind() -> None:
     first, second = (replace(gate("go", "chess", name=name), default=True) for name in ("stones", "captures"))
     with pytest.raises(UsageError, match="expected one default gate for go, chess, got 'stones' and 'captures'"):
