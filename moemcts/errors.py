@@ -11,12 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 MOST_NAMES = 16
 """Names that an error lists."""
 MOST_CHARACTERS = 200
 """Of what an error of others says, where it is told on one line."""
+_MOST_OF_A_VALUE = 80
+"""Characters of a value that is wrong."""
 CODE = Path(__file__).parent
 """The folder of the framework's own code."""
 _STANDARD = Path(os.__file__).parent
@@ -72,6 +77,46 @@ def one_line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or "no message"
     shown = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + " ..."
     return f"{type(error).__name__}: {shown}{place_of(error)}"
+
+
+def shortened(value: object) -> str:
+    """Returns a value as an error shows it, cut where that is long."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write integers of more than 4300 digits.
+        return "a larger one"
+    return text if len(text) <= _MOST_OF_A_VALUE else f"{text[:_MOST_OF_A_VALUE]}..."
+
+
+def first_fault(error: ValidationError) -> str:
+    """Returns the first thing that is wrong with settings or with what a file says: where, what was expected, and what
+    came.
+    """
+    fault = error.errors()[0]
+    path = ".".join(map(str, fault["loc"]))
+    if fault["type"] in _NOT_OF_A_VALUE:
+        return f"{path} {_NOT_OF_A_VALUE[fault['type']]}"
+    if fault["type"] == "value_error":
+        # What a validator of ours says names what came.
+        words = str(fault["ctx"]["error"])
+    else:
+        words = f"{in_words(fault)}, got {shortened(fault['input'])}"
+    return f"{path}: {words}" if path else words
+
+
+def in_words(fault: Mapping[str, Any]) -> str:
+    """Returns what pydantic expected in place of a value, without its classes, its patterns and how it tried to read a
+    text.
+    """
+    return _IN_WORDS.get(fault["type"], str(fault["msg"]).partition(", unable to parse")[0])
+
+
+_NOT_OF_A_VALUE = {"missing": "is missing", "extra_forbidden": "is not known"}
+_IN_WORDS = {
+    "model_type": "Input should be a table",
+    "string_pattern_mismatch": "Input should be the name of a file in the same folder",
+}
 
 
 def place_of(error: BaseException) -> str:

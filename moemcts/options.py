@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import UsageError, first_fault, in_words, shortened, unknown_name
 
-_MOST_CHARACTERS = 80
-"""Of a wrong value, in an error."""
 _WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
 
@@ -97,10 +95,7 @@ def told(error: Exception) -> str:
     """Returns what an error says; of settings that are refused the first one, in a line."""
     from pydantic import ValidationError
 
-    if not isinstance(error, ValidationError):
-        return str(error)
-    fault = error.errors()[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'limits'}: {fault['msg']}, got {fault['input']!r}"
+    return first_fault(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
@@ -140,9 +135,5 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
     is_item = get_origin(kind) in (Sequence, list, tuple) and not isinstance(value, list)
     fault = faults[is_item].errors()[0]
     # Which words a choice takes the type says already.
-    reason = "" if fault["type"] == "literal_error" else f": {fault['msg']}"
-    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {_shortened(value)}{reason}")
-
-
-def _shortened(value: object) -> str:
-    return text if len(text := repr(value)) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+    reason = "" if fault["type"] == "literal_error" else f": {in_words(fault)}"
+    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {shortened(value)}{reason}")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from moemcts.errors import DamagedFile, ForeignData
+from moemcts.errors import DamagedFile, ForeignData, first_fault
 from moemcts.game import Game
 from moemcts.learn.fingerprint import encoding_fingerprint
 
@@ -41,18 +41,7 @@ def checked(kind: type[T], found: Mapping[str, Any], what: str) -> T:
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        # Classes and patterns of ours say nothing to who reads a file.
-        told = _IN_WORDS.get(first["type"], first["msg"])
-        fault = " is missing" if first["type"] == "missing" else f": {told}, got {first['input']!r:.80}"
-        raise DamagedFile(f"{what}: {field}{fault}") from None
-
-
-_IN_WORDS = {
-    "model_type": "Input should be a table",
-    "string_pattern_mismatch": "Input should be the name of a file in the same folder",
-}
+        raise DamagedFile(f"{what}: {first_fault(error)}") from None
 
 
 def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], game: Game) -> None:

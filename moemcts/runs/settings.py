@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from moemcts.dotted import flat, leaves, lookup
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import UsageError, first_fault, shortened, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.naming import usual_gate
 from moemcts.plugins import plugins
@@ -37,8 +37,6 @@ MOST_SEEDS = 1000
 """With the largest seed, start positions still have numbers of 63 bits."""
 NULL = "null"
 """What stands for no value, where there is one by default; also on the command line."""
-_MOST_CHARACTERS = 80
-"""Of a wrong value, in an error."""
 _QUOTED = re.compile("'([^']*)'")
 _SHOULD_BE = "Input should be "
 
@@ -289,9 +287,6 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
             if beside:
                 raise unknown_name(f"setting of {table}", own, beside) from None
             raise unknown_name("setting", named, names) from None
-        if first["type"] == "value_error":
-            # What a validator of ours says names what came.
-            raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
         if first["type"] == "literal_error" and isinstance(first["input"], str):
             raise unknown_name(path, first["input"], _QUOTED.findall(first["ctx"]["expected"])) from None
         *parents, last = first["loc"] or ("",)
@@ -300,15 +295,15 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
             # A value may be of several kinds, each of which has a complaint of its own.
             told = [one["msg"] for one in error.errors() if one["loc"][:-1] == tuple(parents)]
             kinds = " or ".join(text.partition(",")[0].removeprefix(_SHOULD_BE) for text in told)
-            raise UsageError(f"{setting}: {_SHOULD_BE}{kinds}, got {_short(first['input'])}") from None
+            raise UsageError(f"{setting}: {_SHOULD_BE}{kinds}, got {shortened(first['input'])}") from None
         if first["type"] == "model_type":
-            raise UsageError(f"{path}: expected {_section(path, kind)}, got {_short(first['input'])}") from None
+            raise UsageError(f"{path}: expected {_section(path, kind)}, got {shortened(first['input'])}") from None
         if first["type"] in ("list_type", "tuple_type"):
             example = (
                 f" such as {json.dumps([first['input']])}" if isinstance(first["input"], str | int | float) else ""
             )
-            raise UsageError(f"{path}: expected a list{example}, got {_short(first['input'])}") from None
-        raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
+            raise UsageError(f"{path}: expected a list{example}, got {shortened(first['input'])}") from None
+        raise UsageError(first_fault(error)) from None
 
 
 Tables = TypeVar("Tables", bound=BaseModel)
@@ -319,10 +314,7 @@ def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(map(str, first["loc"]))
-        wanted = "expected a table" if first["type"] == "model_type" else first["msg"]
-        raise UsageError(f"{path or 'tables'}: {wanted}, got {_short(first['input'])}") from None
+        raise UsageError(first_fault(error)) from None
 
 
 def _section(path: str, kind: type[RunConfig]) -> str:
@@ -349,7 +341,7 @@ def _with_none(values: Mapping[str, Any]) -> dict[str, Any]:
 def _check_numbers(values: Mapping[str, Any]) -> None:
     for path, value in leaves(values):
         if isinstance(value, int | float) and not abs(value) <= LARGEST:
-            raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
+            raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {shortened(value)}")
 
 
 def setting_names(kind: type[RunConfig]) -> list[str]:
@@ -374,12 +366,3 @@ def default_of(kind: type[RunConfig], path: str) -> Any:
             return None
         fields = field.annotation.model_fields
     return fields[key].get_default(call_default_factory=True) if key in fields else None
-
-
-def _short(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:
-        # Python refuses to write integers of more than 4300 digits.
-        return "a larger one"
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
