@@ -44,16 +44,19 @@ def check_interruptible() -> None:
         raise UsageError("expected no limit per decision: an agent cannot be interrupted here")
 
 
-def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
+def ask(
+    agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None, game: str = "the game"
+) -> list[Answer]:
     """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
 
-    Raises GameFailure where the game raised when the framework's own agents asked it, or gave them what no game may.
+    Raises GameFailure, with the name of the game where that is known, where it raised when the framework's own agents
+    asked it, or gave them what no game may.
 
     Where it raises an error, it is asked for one view at a time with the randomness and the memories it began with, so
     that only those views fail to which it has no answer. A memory of a class of the agent's own that it has changed in
     place, and not replaced, stays changed (`Seat`). Legality is not checked.
     """
-    return think(asking(agent, views, seats, at_once(agent, views, seats), patience))
+    return think(asking(agent, views, seats, at_once(agent, views, seats), patience, game))
 
 
 def asking(
@@ -62,6 +65,7 @@ def asking(
     seats: Sequence[Seat],
     thought: Thought[Sequence[Decision]],
     patience: float | None = None,
+    game: str = "the game",
 ) -> Thought[list[Answer]]:
     """Returns what comes to the answers of `ask`, by a thought of the agent about these views."""
     # One alone is not asked again.
@@ -76,14 +80,14 @@ def asking(
         if _is_of_the_game(error):
             if isinstance(error, UnlawfulGame):
                 raise
-            raise GameFailure(f"the game raised {one_line(error)}") from error
+            raise GameFailure(f"{game} raised {one_line(error)}") from error
         failure = Failure("crash", one_line(error))
     if len(seats) == 1:
         return [failure]
     answers: list[Answer] = []
     for row, (seat, (state, memory)) in enumerate(zip(seats, before, strict=True)):
         seat.rng.bit_generator.state, seat.memory = state, memory
-        answers += ask(agent, views.take([row]), [seat], patience=patience)
+        answers += ask(agent, views.take([row]), [seat], patience=patience, game=game)
     return answers
 
 

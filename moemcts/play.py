@@ -133,7 +133,8 @@ def play(
     while running := _seated(game.spec, running, waiting, max_parallel):
         done = _Round(game, running)
         for batch in done.batches:
-            done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
+            views = game.views(batch.pairs)
+            done.take(batch, ask(batch.agent, views, batch.seats, patience=patience, game=game.spec.name))
         yield done.steps()
 
 
@@ -155,14 +156,15 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
                     thought = thought_of(batch.agent, views, batch.seats)
-                    flight.start((group, batch), asking(batch.agent, views, batch.seats, thought))
+                    answers = asking(batch.agent, views, batch.seats, thought, game=game.spec.name)
+                    flight.start((group, batch), answers)
                 if not group.round.batches:
                     ready.append(group)
             if not len(flight):
                 return
-            (group, batch), answers = flight.land()
+            (group, batch), answered = flight.land()
             assert group.round is not None
-            group.round.take(batch, answers)
+            group.round.take(batch, answered)
             if not group.round.num_missing:
                 ready.append(group)
 

@@ -273,6 +273,9 @@ def test_an_error_of_the_game_is_no_agents(num_views: int, wrap: Callable[..., A
     searching = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=8))
     with pytest.raises(GameFailure, match=r"the game raised KeyError: 'no such heap' in play \(test_play.py:\d+\)"):
         ask(searching, views, seats)
+    for in_flight in (1, 2):
+        with pytest.raises(GameFailure, match=r"^hashed-tree raised KeyError: 'no such heap' in play "):
+            list(play(game, [table(game, [searching] * 2, number) for number in range(2)], in_flight=in_flight))
     told = ask(Careless(), views, seats)
     assert [one.kind for one in told if isinstance(one, Failure)] == ["crash"] * num_views
 
