@@ -1,6 +1,7 @@
 """Training learns, and what goes wrong in it is undone or named."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,18 @@ def test_a_loss_that_is_no_number_stops_the_training_and_loses_nothing(data: Dat
         from moemcts.learn.weights import read_state
 
         assert all(bool(tensor.isfinite().all()) for tensor in read_state(file)[0].values())
+
+
+def test_a_loss_that_is_no_number_before_anything_is_learned_is_not_put_down_to_the_learning_rate(
+    data: Dataset, tmp_path: Path
+) -> None:
+    network = small_network()
+    with torch.no_grad():
+        next(network.parameters()).fill_(math.nan)
+    told = "the loss is nan at step 1 of .*; no step had changed the weights: what the network sees, or what it begins"
+    with pytest.raises(MoemctsError, match=told) as raised:
+        Trainer(config()).fit(network, data, thirds(), EVERYTHING, tmp_path)
+    assert "learning rate" not in str(raised.value)
 
 
 def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_path: Path) -> None:

@@ -261,15 +261,23 @@ class StageRun:
         if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
             often = f" after going back {num_returns} times" if num_returns else ""
             raise MoemctsError(
-                f"{what} at step {step} of {self.num_steps} of stage {self.name!r}{often}; lower the learning rate, "
-                f"now {self.config.learning_rate}, or set clip; what was learned until the last saved state is kept "
-                f"in {self._folder}"
+                f"{what} at step {step} of {self.num_steps} of stage {self.name!r}{often}; {self._advice(step)}; what "
+                f"was learned until the last saved state is kept in {self._folder}"
             )
         returns = self._state.judge.returns
         self._restore(GOOD)
         # What the log says of the way to the spike stays there; only what comes after it is written again.
         self._state.judge.returns = [*returns, self._state.step]
         self._save(RESUME)
+
+    def _advice(self, step: int) -> str:
+        """Returns what to do where a loss that was found at a step is no number."""
+        if step == 1:
+            return (
+                "no step had changed the weights: what the network sees, or what it begins with, is no number; "
+                "`moemcts check` looks at the game's observations"
+            )
+        return f"lower the learning rate, now {self.config.learning_rate}, or set clip"
 
     def _save(self, name: str) -> None:
         self._check_weights()
