@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
-from moemcts.errors import UnlawfulGame, listed
+from moemcts.errors import listed
+from moemcts.given import actions_of, packed, read, shares_of, unlawful
 from moemcts.ragged import gathered
 from moemcts.views import ViewList
 
@@ -138,7 +139,9 @@ class State(ABC):
 
     def is_decided(self, player: Player) -> bool:
         """Returns whether the return of `player` is final: it is never active again, and nothing is paid to it."""
-        return not self.active_players or bool(self.returns()[player] != 0)
+        if not self.active_players:
+            return True
+        return read(self.returns(), lambda returns: bool(returns[player] != 0), "returns, a number per player")
 
     @abstractmethod
     def observation(self, player: Player) -> FloatArray:
@@ -177,20 +180,18 @@ S = TypeVar("S", bound=State, default=Any)
 F = TypeVar("F", bound=np.floating[Any])
 
 
-def check_length(spec: GameSpec, state: State) -> None:
-    """Raises UnlawfulGame for a position in which a game goes on that is as long as none may be."""
-    if state.ply > spec.max_plies:
-        raise UnlawfulGame(f"expected an end within max_plies, {spec.max_plies}, and it goes on", spec.name)
+def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
+    """Returns the position after a step; raises UnlawfulGame where a game gives something else."""
+    after: S = state.play(joint)
+    if not isinstance(after, State):
+        raise unlawful(after, "a position after a step", spec.name)
+    return after
 
 
 def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:
     """Returns any legal action of a player with equal probability; of chance, an outcome by its probability."""
-    shares = None
-    if player == CHANCE:
-        # In float32 they need not sum to one closely enough to draw from.
-        chances = np.asarray(state.chances(), dtype=np.float64)
-        shares = chances / chances.sum()
-    return int(rng.choice(state.legal_actions(player), p=shares))
+    actions = actions_of(state, player)
+    return int(rng.choice(actions, p=shares_of(state, len(actions)) if player == CHANCE else None))
 
 
 class View(NamedTuple):
@@ -357,7 +358,7 @@ class Game(ABC, Generic[S]):
 
     def pack(self, states: Sequence[S]) -> Packed:
         """Returns the positions as bytes, small enough for millions of them."""
-        return Packed.of([self.format_state(state).encode() for state in states])
+        return Packed.of([packed(self.spec, self.format_state(state)) for state in states])
 
     def unpack(self, packed: Packed, players: IntArray) -> Views:
         """Returns views of packed positions through the eyes of `players`, `[N]`."""

@@ -9,19 +9,16 @@ import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from moemcts.agents import Agent, Decision, Seat, thought_of
 from moemcts.asking import Answer, ask, asking, check_interruptible, check_patience
-from moemcts.errors import AgentFailure, Failure, UnlawfulGame
-from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, GameSpec, Player, State, check_length, random_action
+from moemcts.errors import AgentFailure, Failure
+from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, GameSpec, Player, State, after_step, random_action
+from moemcts.given import check_final, check_length, check_players, legal_actions, per_player
 from moemcts.thoughts import Flight
-
-_NEAR = 1e-3
-"""How far returns may be from what they have to be: some games compute in single precision."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -186,7 +183,7 @@ class _Round(Generic[T]):
     def __init__(self, game: Game, tables: Sequence[T]) -> None:
         self._game = game
         self.tables = tables
-        self._legal = [[table.state.legal_actions(player) for player in table.players] for table in tables]
+        self._legal = [[legal_actions(game.spec, table.state, player) for player in table.players] for table in tables]
         self._answers: list[list[Answer]] = []
         batches: dict[int, _Batch] = {}
         for number, table in enumerate(tables):
@@ -213,11 +210,20 @@ class _Round(Generic[T]):
 
     def steps(self) -> list[Step[T]]:
         """Does what was decided; raises UnlawfulGame for an end that the game cannot have, and for one that is late."""
-        steps = [_step(*row) for row in zip(self.tables, self._answers, self._legal, strict=True)]
+        rows = zip(self.tables, self._answers, self._legal, strict=True)
+        steps = [_step(self._game.spec, *row) for row in rows]
         for table in self.tables:
             if table.is_open:
-                _check_lawful(self._game, table)
+                self._check(table)
         return steps
+
+    def _check(self, table: Table) -> None:
+        spec, state = self._game.spec, table.state
+        check_players(spec, table.players)
+        if table.players:
+            check_length(spec, state)
+        else:
+            check_final(spec, state)
 
 
 @dataclass(eq=False)
@@ -233,24 +239,24 @@ def _seated(spec: GameSpec, before: Sequence[T], waiting: Iterator[T], room: int
     """Returns the tables that are played on, and those that take the places of the others."""
     running = [table for table in before if table.is_open and table.players]
     while len(running) < room and (following := next(waiting, None)) is not None:
-        _check_players(spec, following.players)
+        check_players(spec, following.players)
         if following.is_open and following.players:
             running.append(following)
     return running
 
 
-def paid_by(state: State, before: FloatArray | None = None) -> FloatArray | None:
+def paid_by(spec: GameSpec, state: State, before: FloatArray | None = None) -> FloatArray | None:
     """Returns what the step into a position has paid the players, beside what they were paid before, `[P]`.
 
-    None in games without rewards.
+    None in games without rewards. Raises UnlawfulGame where that is no number per player.
     """
     if getattr(type(state), "rewards", NO_REWARDS) is NO_REWARDS:
         return before
-    rewards = np.asarray(state.rewards())
+    rewards = per_player(spec, "rewards", state.rewards())
     return rewards if before is None else before + rewards
 
 
-def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
+def _step(spec: GameSpec, table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
     state, players = table.state, table.players
     num_legal = tuple(map(len, legal))
     decisions = tuple(answer for answer in answers if isinstance(answer, Decision))
@@ -260,37 +266,10 @@ def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -
             player: answer for player, answer in zip(players, answers, strict=True) if isinstance(answer, Failure)
         }
         return Step(table, state, players, (), num_legal, failures)
-    table.state = state.play([decision.action for decision in decisions])
+    table.state = after_step(spec, state, [decision.action for decision in decisions])
     table.players = table.state.active_players
-    table.paid = paid_by(table.state, table.paid)
+    table.paid = paid_by(spec, table.state, table.paid)
     return Step(table, state, players, decisions, num_legal, {})
-
-
-def _check_lawful(game: Game, table: Table) -> None:
-    spec, state = game.spec, table.state
-    _check_players(spec, table.players)
-    if table.players:
-        check_length(spec, state)
-        return
-    returns = np.asarray(state.returns())
-    if returns.shape != (spec.num_players,) or not np.isfinite(returns).all():
-        told = f"expected returns of {spec.num_players} players, all numbers, the game gave {returns.tolist()}"
-        raise UnlawfulGame(told, spec.name)
-    if np.abs(returns).max() > 1 + _NEAR:
-        raise UnlawfulGame(f"expected returns in [-1, 1], the game gave {returns.tolist()}", spec.name)
-    if spec.utility_sum is not None and abs(float(returns.sum()) - spec.utility_sum) > _NEAR:
-        told = f"expected final returns that sum to utility_sum, {spec.utility_sum:g}, the game gave {returns.tolist()}"
-        raise UnlawfulGame(told, spec.name)
-
-
-def _check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
-    """Raises UnlawfulGame for what does not say who moves; laws go further, see `moemcts check`."""
-    is_one = isinstance(players, tuple) and all(isinstance(player, Integral) for player in players)
-    if not is_one or (players and players != (CHANCE,) and not 0 <= min(players) <= max(players) < spec.num_players):
-        told = (
-            f"expected active_players, a tuple of players from 0 to {spec.num_players - 1}, the game gave {players!r}"
-        )
-        raise UnlawfulGame(told, spec.name)
 
 
 def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:

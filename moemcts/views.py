@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moemcts.errors import UnlawfulGame
+from moemcts.given import legal_actions, ply_of
 
 if TYPE_CHECKING:
     from moemcts.game import BoolArray, FloatArray, GameSpec, IntArray, View
@@ -57,18 +58,14 @@ class ViewList:
         return np.array([player for _, player in self._views], dtype=np.int64)
 
     def plies(self) -> IntArray:
-        return np.array([state.ply for state, _ in self._views], dtype=np.int64)
+        return np.array([ply_of(self._spec, state) for state, _ in self._views], dtype=np.int64)
 
     def legal_mask(self) -> BoolArray:
         """Returns which actions are legal as `Views` does; raises UnlawfulGame for one that the game does not have."""
-        num_actions = self._spec.num_actions
-        mask = np.zeros((len(self._views), num_actions), dtype=np.bool_)
+        mask = np.zeros((len(self._views), self._spec.num_actions), dtype=np.bool_)
         for row, (state, player) in enumerate(self._views):
             if player in state.active_players:
-                legal = list(state.legal_actions(player))
-                if legal and not 0 <= min(legal) <= max(legal) < num_actions:
-                    raise self._unlawful(f"expected legal actions from 0 on and below {num_actions}, got {legal}", row)
-                mask[row, legal] = True
+                mask[row, legal_actions(self._spec, state, player)] = True
         return mask
 
     def _unlawful(self, reason: str, row: int) -> UnlawfulGame:

@@ -15,16 +15,15 @@ from moemcts.game import (
     Player,
     State,
     Views,
-    check_length,
+    after_step,
     discounts,
     from_own_seats,
     random_action,
 )
+from moemcts.given import check_length, check_players, key_of, per_player, returns_of
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import LARGEST_U32
 from moemcts.search.opponents import Opponents, opponent_of, replies
-
-_BITS = 2**64
 
 
 class TruncatedRollouts(Wrapping):
@@ -122,7 +121,7 @@ class _Rollout:
         self.paid = np.zeros(game.spec.num_players)
         self._spec = game.spec
         self._plies_left = plies
-        sources = np.random.SeedSequence([seed, state.key() % _BITS, viewer]).spawn(game.spec.num_players + 1)
+        sources = np.random.SeedSequence([seed, key_of(state, game.spec.name), viewer]).spawn(game.spec.num_players + 1)
         self.seats = [Seat(player, np.random.default_rng(one)) for player, one in enumerate(sources[1:])]
         self._chance = np.random.default_rng(sources[0])
         self.is_over = False
@@ -138,21 +137,22 @@ class _Rollout:
         joint = [actions[player] for player in self.players]
         if self.state.active_players == (CHANCE,):
             joint = [random_action(self.state, CHANCE, self._chance)]
-        before, self.state = self.state, self.state.play(joint)
+        before, self.state = self.state, after_step(self._spec, self.state, joint)
         self._plies_left -= 1
-        self.paid += self.scales * self.state.rewards()
+        self.paid += self.scales * per_player(self._spec, "rewards", self.state.rewards())
         self.scales *= discounts(before, self.state, self._spec.discount, len(self.scales))
         self._look()
 
     def _look(self) -> None:
         """Ends it where the viewing player's return is decided, and where it moves after the last ply."""
         active = self.state.active_players
-        is_decided = self.viewer not in active and self.state.is_decided(self.viewer)
+        check_players(self._spec, active)
+        is_decided = not active or (self.viewer not in active and self.state.is_decided(self.viewer))
         self.is_over = is_decided or (self._plies_left <= 0 and self.viewer in active)
         if not self.is_over:
             check_length(self._spec, self.state)
         if self.is_over:
             players = range(len(self.paid))
             final = [player for player in players if is_decided or self.state.is_decided(player)]
-            self.paid[final] += (self.scales * self.state.returns())[final]
+            self.paid[final] += (self.scales * returns_of(self._spec, self.state))[final]
             self.scales[final] = 0

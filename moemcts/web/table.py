@@ -184,7 +184,9 @@ class WebTable:
                 for (player, action), name in zip(pairs, names, strict=True)
             ]
             after = state.play(list(actions))
-            self._history.append(Played(after, moves, dict(pairs), paid_by(after, self._history[-1].paid)))
+            self._history.append(
+                Played(after, moves, dict(pairs), paid_by(self._game.spec, after, self._history[-1].paid))
+            )
 
     def resign(self) -> None:
         """Gives the game up for the person; raises Refusal where that is nobody's win."""

@@ -1,0 +1,143 @@
+"""What a game gives that is not what it has to be is told as that game's fault, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, Heap, TreeGame, TreeState
+
+from moemcts.agents import Agent, PolicyAgent, RandomAgent
+from moemcts.errors import UnlawfulGame
+from moemcts.evaluation import UniformEvaluator
+from moemcts.game import Player
+from moemcts.play import Table, chance_of, play, seats_of
+from moemcts.search import SearchAgent, SearchConfig
+
+RULES = TreeGame(seed=11, num_players=2, branching=3, depth=6, simultaneous=True, has_chance=True, has_rewards=True)
+
+
+def giving(method: str, given: object, *, from_ply: int = 1) -> HashedTree:
+    """Returns a game one of whose methods gives something else from a ply on."""
+    own: Any = getattr(TreeState, method)
+
+    def answer(state: TreeState, *arguments: Any) -> Any:
+        if len(state.path) >= from_ply:
+            return given
+        return own.fget(state) if isinstance(own, property) else own(state, *arguments)
+
+    class Giving(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            member = property(answer) if isinstance(own, property) else answer
+            return type("Position", (TreeState,), {method: member})(self.rules)
+
+    return Giving(RULES)
+
+
+AGENTS: dict[str, Callable[[HashedTree], Agent]] = {
+    "random": lambda game: RandomAgent(),
+    "policy": lambda game: PolicyAgent(UniformEvaluator(game.spec)),
+    "cached": lambda game: searching(game, cache_size=100),
+    "rollouts": lambda game: searching(game, rollout_plies=3),
+    "against random": lambda game: SearchAgent(
+        game, UniformEvaluator(game.spec), SearchConfig(simulations=10), opponents=RandomAgent()
+    ),
+}
+
+
+def searching(game: HashedTree, **options: int) -> SearchAgent:
+    return SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=10, **options))
+
+
+def played(game: HashedTree, agent: Agent) -> None:
+    table = Table(state=game.initial_state(), agents=[agent] * 2, seats=seats_of(2, 1), chance=chance_of(2, 1))
+    for steps in play(game, [table]):
+        for step in steps:
+            step.check()
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "told"),
+    [
+        ("ply", None, "expected a ply, a number from 0 on, the game gave None"),
+        ("ply", 1.5, "expected a ply, a number from 0 on, the game gave 1.5"),
+        ("legal_actions", None, "numbers from 0 on, the game gave None"),
+        ("legal_actions", (0.5,), "numbers from 0 on, the game gave"),
+        ("legal_actions", [], "expected a legal action for active player"),
+        ("rewards", None, "expected rewards of 2 players, all numbers, the game gave None"),
+        ("rewards", [], r"expected rewards of 2 players, all numbers, the game gave \[\]"),
+        ("returns", "x", "expected returns of 2 players, all numbers, the game gave 'x'"),
+        ("active_players", None, "expected active.players, .*, the game gave None"),
+    ],
+)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_no_answer_of_a_position_is_the_games_fault_whoever_plays(
+    method: str, given: object, told: str, agent: str
+) -> None:
+    game = giving(method, given)
+    with pytest.raises(UnlawfulGame, match=told) as raised:
+        played(game, AGENTS[agent](game))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [None, 1.5, "x", np.array([1, 2])])
+@pytest.mark.parametrize("agent", ["cached", "rollouts"])
+def test_a_key_that_is_no_whole_number_is_the_games_fault(given: object, agent: str) -> None:
+    game = giving("key", given)
+    with pytest.raises(UnlawfulGame, match="expected a key, a whole number of 64 bits, the game gave"):
+        played(game, AGENTS[agent](game))
+
+
+@pytest.mark.parametrize("agent", ["cached", "rollouts"])
+def test_a_key_below_zero_has_64_bits_too(agent: str) -> None:
+    game = giving("key", -7)
+    played(game, AGENTS[agent](game))
+
+
+@pytest.mark.parametrize("given", [None, [], [0.5] * 9, [float("nan")], "x"])
+def test_chances_that_are_no_distribution_are_the_games_fault(given: object) -> None:
+    with pytest.raises(UnlawfulGame, match=r"expected the chances of \d outcomes, from 0 and summing to one, the game"):
+        played(giving("chances", given), RandomAgent())
+
+
+def test_a_step_that_leads_to_no_position_is_the_games_fault() -> None:
+    game = giving("play", None, from_ply=0)
+    with pytest.raises(UnlawfulGame, match=r"hashed-tree .*: expected a position after a step, the game gave None"):
+        played(game, RandomAgent())
+
+
+@pytest.mark.parametrize("given", [None, 7, "\ud800"])
+def test_a_position_that_is_not_written_as_text_is_the_games_fault(given: Any) -> None:
+    class Silent(HashedTree):
+        def format_state(self, state: TreeState) -> str:
+            return given
+
+    game = Silent(RULES)
+    with pytest.raises(UnlawfulGame, match=r"hashed-tree .*: expected a position written as text, the game gave"):
+        game.pack([game.initial_state()])
+
+
+@pytest.mark.parametrize("given", [None, 1.0, []])
+def test_a_position_is_not_decided_by_what_is_no_number_per_player(given: Any) -> None:
+    class Unclear(Heap):
+        def returns(self) -> Any:
+            return given
+
+    with pytest.raises(UnlawfulGame, match="expected returns, a number per player, the game gave"):
+        Unclear().is_decided(0)
+
+
+def test_a_rollout_ends_with_the_game_though_nobody_is_decided_there() -> None:
+    class Position(TreeState):
+        def is_decided(self, player: Player) -> bool:
+            return False
+
+    class Undecided(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    game = Undecided(RULES)
+    (result,) = searching(game, rollout_plies=20).act(game.views([(game.initial_state(), 0)]), seats_of(2, 1)[:1])
+    assert result.simulations == 10
