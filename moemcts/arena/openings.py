@@ -13,6 +13,7 @@ import numpy as np
 from moemcts.arena.verdict import counted
 from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line, unreadable
 from moemcts.game import CHANCE, Game, Start, State, random_action
+from moemcts.given import check_players
 
 Order = Literal["sequential", "random"]
 
@@ -243,11 +244,13 @@ def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
     rng = np.random.default_rng(seed)
     with guarded(game):
         state = game.initial_state(seed)
+        check_players(game.spec, state.active_players)
         yield state
         for _ in range(num_plies):
             if not (players := state.active_players):
                 return
             state = state.play([random_action(state, player, rng) for player in players])
+            check_players(game.spec, state.active_players)
             yield state
 
 

@@ -20,7 +20,7 @@ from moemcts.arena.openings import (
     starts,
     usual_random_plies,
 )
-from moemcts.errors import GameFailure, MoemctsError, UsageError
+from moemcts.errors import GameFailure, MoemctsError, UnlawfulGame, UsageError
 from moemcts.plugins import plugins
 
 
@@ -118,3 +118,17 @@ def test_a_game_that_raises_in_its_first_position_is_told_in_a_line() -> None:
     for num_plies in (None, 1):
         with pytest.raises(GameFailure, match=r"hashed-tree raised KeyError: 'oops' in key "):
             starts(keyless, 2, random_plies=num_plies)
+
+
+def test_players_that_are_no_tuple_are_told_of_before_a_game_begins() -> None:
+    class Alone(TreeState):
+        @property
+        def active_players(self) -> int:  # type: ignore[override]
+            return 0
+
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Alone(self.rules)
+
+    with pytest.raises(UnlawfulGame, match="hashed-tree .*: expected active_players, a tuple of players .* gave 0"):
+        usual_random_plies(Game(TreeGame(4, 2, 4, 6, False)))
