@@ -124,9 +124,9 @@ class Plugins:
     def _registries(self) -> Mapping[str, Registry]:
         return {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
 
-    def strays(self) -> Mapping[str, list[str]]:
+    def strays(self, beside: str | None = None) -> Mapping[str, list[str]]:
         """Returns by plugin what it registers for games that nobody registers: a mistyped name, or a plugin that is not
-        installed.
+        installed. With the name of a game, only of plugins that register that game.
         """
         return {
             hooks.plugin: [
@@ -137,6 +137,7 @@ class Plugins:
                 if not self.games.knows(game)
             ]
             for hooks in self._hooks
+            if beside is None or any(entry.name == beside for entry in hooks.registrations("games"))
         }
 
     def game(self, reference: str) -> Game:

@@ -117,7 +117,10 @@ def _check_gate(reference: str, gate: PhaseGate, game: Game, seed: int) -> list[
 
 
 def _check_registration(reference: str) -> list[Law]:
-    """Checks the settings that a plugin registers with a game; raises MoemctsError for the first that there is not."""
+    """Checks the settings that a plugin registers with a game; raises MoemctsError for the first that there is not.
+
+    What the plugin registers for other games that nobody registers is noted.
+    """
     from moemcts.dotted import flat, merge
     from moemcts.errors import unknown_name
     from moemcts.plugins import plugins
@@ -150,7 +153,9 @@ def _check_registration(reference: str) -> list[Law]:
                 raise UsageError(f"{what}: {error}") from error
     except UsageError as error:
         raise MoemctsError(f"game {reference} is registered with what there is not: {error}") from error
-    return [Law("settings, search and presets name what there is", len(tables))]
+    laws = [Law("settings, search and presets name what there is", len(tables))]
+    strays = [stray for lines in plugins().strays(entry.name).values() for stray in lines]
+    return [*laws, *(Law("what its plugin registers is for games that there are", 0, stray) for stray in strays)]
 
 
 def _check_board(game: Game, seed: int) -> list[Law]:

@@ -125,6 +125,20 @@ def register_gates():
     assert f"network {network}\n  ok  logits are [N, A]" in done.stdout
 
 
+def test_check_notes_what_the_games_plugin_registers_for_a_game_that_nobody_does(tmp_path: Path) -> None:
+    gates = """
+@hookimpl
+def register_gates():
+    return [Registration("lead", lambda game: None, "who leads", games=("brokn",))]
+"""
+    plugin(tmp_path, "misspelt", f"class Broken(TicTacToe):\n{SPEC}{GAME}{gates}")
+    done = call("check", "broken", "--games", "1", plugins=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = "for games that there are: nobody registers the game 'brokn' of gate 'lead'"
+    assert f"not checked: what its plugin registers is {told}\n" in done.stdout
+    assert "brokn" not in call("check", "tictactoe", "--games", "1", plugins=tmp_path).stdout
+
+
 def test_a_game_that_raises_is_named_with_the_failures_it_makes(tmp_path: Path) -> None:
     state = "class Cracked(type(TicTacToe().initial_state())):\n    def play(self, actions): return 1 / 0\n"
     game = f"class Broken(TicTacToe):\n{SPEC}    def initial_state(self, seed=0): return Cracked()\n"
