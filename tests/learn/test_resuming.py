@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from learning_games import make_data, thirds
 from training_for_tests import EVERYTHING, Forgetful, config, fit_staged, quiet, same, small_network
 
@@ -154,6 +155,19 @@ def test_ctrl_c_within_a_step_saves_after_it(data: Dataset, tmp_path: Path) -> N
     (state,) = tmp_path.rglob("resume.safetensors")
     header = state.read_bytes()[:20_000].decode(errors="replace")
     assert f'\\\\"step\\\\": {last[0]},' in header or f'"step\\": {last[0]},' in header
+
+
+def test_an_interrupt_is_heard_where_weights_have_diverged(data: Dataset, tmp_path: Path) -> None:
+    network = small_network()
+
+    def ruined(progress: Progress) -> None:
+        with torch.no_grad():
+            next(network.parameters()).fill_(torch.nan)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(config(epochs=2), on_progress=ruined).fit(network, data, thirds(), EVERYTHING, tmp_path)
+    assert not list(tmp_path.rglob("resume.safetensors"))
 
 
 def test_a_kill_at_the_very_end_of_a_stage_leaves_nothing_behind(

@@ -154,7 +154,9 @@ class StageRun:
         except KeyboardInterrupt:
             # With several ranks each is interrupted where it is; what is saved is what all have reached.
             if self._ranks.size == 1:
-                self._save(RESUME)
+                # Weights that have diverged are not kept: who goes on meets that again, from the last state.
+                with contextlib.suppress(_Diverged):
+                    self._save(RESUME)
             raise
 
     def _learn(self, loaded: Loaded) -> None:
