@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import sys
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -68,8 +69,10 @@ PAIRS = tuple(Inference(backend, precision) for backend in BACKENDS for precisio
 class PlanesEvaluator(Protocol):
     """An evaluator that is a network, and can be asked about planes as well as views."""
 
-    def evaluate(self, views: Views) -> Evaluation: ...
+    def evaluate(self, views: Views) -> Evaluation:
+        return self.evaluate_planes(views.observations())
 
+    @abstractmethod
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
 
@@ -131,7 +134,7 @@ def _in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) 
     return Evaluation.joined(parts)
 
 
-class OnnxruntimeEvaluator:
+class OnnxruntimeEvaluator(PlanesEvaluator):
     """Runs an ONNX model by onnxruntime; batches of any size."""
 
     def __init__(self, model: bytes, name: str = "the model", *, device: str = "cpu") -> None:
@@ -159,9 +162,6 @@ class OnnxruntimeEvaluator:
         if self._is_on_cpu:
             raise DamagedFile(f"{name} is no ONNX model that onnxruntime can run: {what}")
         raise MoemctsError(f"onnxruntime cannot run {name} on {device}: {what}; {_OTHER}")
-
-    def evaluate(self, views: Views) -> Evaluation:
-        return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
@@ -192,7 +192,7 @@ _GPU_PROVIDERS = ("TensorrtExecutionProvider", "CUDAExecutionProvider")
 _OTHER = "pip install onnxruntime-gpu in its place, with the CUDA that it is for, or use backend=torch"
 
 
-class OpenvinoEvaluator:
+class OpenvinoEvaluator(PlanesEvaluator):
     """Runs an ONNX model by OpenVINO, compiled for a few batch sizes and once for all others.
 
     A small network compiled for one size is up to 1.4 times as fast as one for any size, a large one equally fast.
@@ -211,9 +211,6 @@ class OpenvinoEvaluator:
         self._lock = threading.Lock()
         if is_bf16 and "BF16" not in _openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             raise MoemctsError(f"openvino finds no bfloat16 in this processor to run {name} in; use precision=float32")
-
-    def evaluate(self, views: Views) -> Evaluation:
-        return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from moemcts.evaluation import Evaluation
-from moemcts.game import FloatArray, Views
-from moemcts.learn.inference.backends import Precision
+from moemcts.game import FloatArray
+from moemcts.learn.inference.backends import PlanesEvaluator, Precision
 from moemcts.learn.inference.digits import inference_on
 from moemcts.learn.inference.graphs import SIZES, FixedBatches
 
@@ -19,7 +19,7 @@ DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bf16": torch.
 """The precisions that torch runs networks in; folding comes first, so that only its result is rounded."""
 
 
-class TorchEvaluator:
+class TorchEvaluator(PlanesEvaluator):
     """Evaluates views by a network: planes in, logits and value out."""
 
     def __init__(self, network: nn.Module, device: str = "cpu", precision: Precision = "float32") -> None:
@@ -29,9 +29,6 @@ class TorchEvaluator:
         self._dtype = DTYPES[precision]
         # Where launches cost more than what they compute, they are repeated as one.
         self._fixed = FixedBatches(self._network, self.device, self._dtype) if self.device.type == "cuda" else None
-
-    def evaluate(self, views: Views) -> Evaluation:
-        return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
