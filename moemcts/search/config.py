@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from moemcts.game import GameSpec
-from moemcts.search.foresight import LOOKS, EarlyEnd
+from moemcts.search.foresight import LOOKS, EarlyEnd, Width
 from moemcts.search.gumbel import GumbelRoot
 from moemcts.search.unpruning import Unpruning, thresholds
 from moemcts.sections import LATER, Idle, Mark, Section
@@ -212,6 +212,12 @@ class SearchConfig(Section):
             actions=self.unpruned_actions,
             thresholds=thresholds(self.unpruning_visits, self.unpruning_factor),
         )
+
+    @property
+    def width(self) -> Width:
+        """How many actions of a node may be chosen, by its visits; None is all of them."""
+        rule = self.unpruning
+        return rule.width if rule else lambda visits: None
 
     @property
     def early_end(self) -> EarlyEnd | None:

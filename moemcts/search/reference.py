@@ -45,6 +45,7 @@ class ReferenceSearch:
     ) -> None:
         self.spec = spec
         self.config = config
+        self.gumbel, self.width, self.early_end = config.gumbel, config.width, config.early_end
         self.opponents = opponents or {}
         self.rng = SplitMix64(seed)
         self.num_nodes = 0
@@ -147,8 +148,8 @@ class ReferenceSearch:
     def _choose(self, node: Node, seat: SeatStatistics) -> int:
         """Returns the index of the best action by PUCT, of several the one with the largest prior, then the first."""
         config = self.config
-        if node is self.root and config.gumbel is not None:
-            return self._consider(seat, config.gumbel)
+        if node is self.root and self.gumbel is not None:
+            return self._consider(seat, self.gumbel)
         if node is self.root and (forced := self._forced(seat)) is not None:
             return forced
         visits = node.visits + node.in_flight
@@ -156,9 +157,8 @@ class ReferenceSearch:
         untried = nodes.untried_value(node, seat, config)
         lost = self._lost(node, seat)
         ranked = sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i]))
-        width = config.unpruning.width(visits) if config.unpruning else None
         best, best_score = 0, -math.inf
-        for i in [i for i in ranked if not lost[i]][:width]:
+        for i in [i for i in ranked if not lost[i]][: self.width(visits)]:
             n, waiting = seat.visits[i], float(seat.in_flight[i])
             weight = n + config.virtual_loss * waiting
             q = (seat.value_sums[i] - config.virtual_loss * waiting) / weight if weight else untried
@@ -176,23 +176,22 @@ class ReferenceSearch:
 
     def _is_foreseen(self) -> bool:
         """Returns whether the rest of the search would change little, after a look where one is due."""
-        rule = self.config.early_end
+        rule = self.early_end
         return rule is not None and rule.look(self.num_simulations, self.foreseen, self._foresee)
 
     def _foresee(self, num_more: int) -> list[float]:
         """Returns the shares that the visits of the root's actions have after more simulations that change no value."""
         config, policy = self.config, []
-        width = config.unpruning.width if config.unpruning else lambda _: None
         for seat in self.root.seats:
             untried = nodes.untried_value(self.root, seat, config)
             known = (seat.visits, seat.value_sums, seat.priors.tolist(), self._lost(self.root, seat))
-            visits = foreseen_visits(num_more, config.exploration, untried, *known, width)
+            visits = foreseen_visits(num_more, config.exploration, untried, *known, self.width)
             policy += virtual_policy(visits, seat.priors.tolist())
         return policy
 
     def _plan(self, root: Node) -> None:
         """Draws the noise of the Gumbel root, and divides the simulations among its actions."""
-        gumbel = self.config.gumbel
+        gumbel = self.gumbel
         if gumbel is None:
             return
         for seat in root.seats:
@@ -235,7 +234,7 @@ class ReferenceSearch:
         """
         self.num_scouts += 1
         node, path = self.root, Path()
-        while chosen := nearest_win(node, is_sorted=node is not self.root or self.config.gumbel is None):
+        while chosen := nearest_win(node, is_sorted=node is not self.root or self.gumbel is None):
             if chosen not in node.children:
                 node.children[chosen] = self._grow(node, chosen, (), {})
                 renumber(node.children[chosen], [*path, (node, chosen)])

@@ -132,8 +132,7 @@ def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> I
     visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
     known = (visits, value_sums, priors, _lost(raw).tolist())
     num_more = max(rule.simulations - int(raw["num_simulations"]), 0)
-    width = config.unpruning.width if config.unpruning else lambda _: None
-    found = foreseen_visits(num_more, config.exploration, untried, *known, width)
+    found = foreseen_visits(num_more, config.exploration, untried, *known, config.width)
     return np.array(found, dtype=np.int64)
 
 
