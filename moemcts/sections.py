@@ -28,7 +28,7 @@ class Idle(Mark):
         if any(value not in self.values[name] for name, value in found.items()):
             return ""
         without = [f"{prefix}{name}" for name, value in found.items() if value in (None, "", ())]
-        beside = [f"{prefix}{name}={_told(value)}" for name, value in found.items() if value not in (None, "", ())]
+        beside = [f"{prefix}{name}={told(value)}" for name, value in found.items() if value not in (None, "", ())]
         words = [f"{word} {' and '.join(names)}" for word, names in (("without", without), ("with", beside)) if names]
         return " and ".join(words)
 
@@ -68,5 +68,6 @@ class Section(Frozen):
         }
 
 
-def _told(value: object) -> str:
+def told(value: object) -> str:
+    """Returns a value as files and options say it: `true`, `0.5`, `puct`."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -12,7 +12,7 @@ from moemcts.game import GameSpec
 from moemcts.search.foresight import LOOKS, EarlyEnd, Width
 from moemcts.search.gumbel import GumbelRoot
 from moemcts.search.unpruning import Unpruning, thresholds
-from moemcts.sections import LATER, Idle, Mark, Section
+from moemcts.sections import LATER, Idle, Mark, Section, told
 
 FirstPlayUrgency = Literal["loss", "draw", "parent", "reduction"]
 
@@ -36,6 +36,35 @@ _OF_GUMBEL = Idle(root=("puct",))
 _OF_PRUNING = Idle(pruning_visits=(0,))
 _DRAWN = Idle(temperature=(0,))
 _DRAWN_EARLY = Idle(temperature_plies=(0,))
+
+_OFF = (None, False, 0, "puct")
+"""Values by which a setting asks for nothing."""
+_COUNTED: dict[str, tuple[tuple[str, ...], str]] = {
+    "root": (("simulations",), "divides them among the root's actions"),
+    "stop_tolerance": (("simulations",), "asks what the rest of them would change"),
+    "smart_pruning": (("simulations", "nodes"), "asks what is left of them"),
+}
+"""Settings that need a limit which can be counted, one of those named, and what for."""
+_ALONE: dict[str, dict[str, str]] = {
+    "root": {
+        "forced_playouts": "which plans all simulations",
+        "stop_tolerance": "which plans all simulations",
+        "smart_pruning": "which plans all simulations",
+        "noise_fraction": "which has noise of its own, gumbel_noise",
+        "reuse": "which begins with untried actions",
+        "q_veto_delta": "which plays what is left",
+        "q_value_weight": "which plays what is left",
+    },
+    "stop_tolerance": {"forced_playouts": "which foresees what PUCT does by itself"},
+    "smart_pruning": {
+        "temperature": "for moves that are drawn depend on all visits",
+        **dict.fromkeys(
+            ("forced_playouts", "q_veto_delta", "q_value_weight", "solver", "reuse"),
+            "for moves then depend on more than which action is visited most",
+        ),
+    },
+}
+"""Settings that do not go together with others, and why not."""
 
 
 class SearchConfig(Section):
@@ -136,54 +165,21 @@ class SearchConfig(Section):
     """Whether the part of the tree below the moves played is kept for the next move."""
 
     @model_validator(mode="after")
-    def _is_limited(self) -> Self:
+    def _goes_together(self) -> Self:
         if self.simulations is None and self.nodes is None and self.seconds is None:
             raise ValueError("expected a limit: simulations, nodes or seconds")
-        if self.root == "gumbel":
-            self._is_for_gumbel()
-        if self.stop_tolerance > 0:
-            self._is_foreseeable()
-        if self.smart_pruning:
-            self._is_prunable()
+        idle = dict(self.idle())
+        asked = {name: value for name, value in self if value not in _OFF and name not in idle}
+        for name in (name for name in _ALONE if name in asked):
+            beside = f"with {name}={told(asked[name])}"
+            without = f"{name}={told(type(self).model_fields[name].default)} does without it"
+            limits, why = _COUNTED[name]
+            if all(getattr(self, limit) is None for limit in limits):
+                raise ValueError(f"expected {' or '.join(limits)} {beside}, which {why}; {without}")
+            for other in (other for other in _ALONE[name] if other in asked):
+                why, got = _ALONE[name][other], f"{other}={told(asked[other])}"
+                raise ValueError(f"expected no {other} {beside}, {why}, got {got}; {without}")
         return self
-
-    def _is_for_gumbel(self) -> None:
-        if self.simulations is None:
-            raise ValueError("expected simulations with root 'gumbel', which divides them among the root's actions")
-        if self.forced_playouts > 0:
-            raise ValueError("expected forced_playouts 0 with root 'gumbel', which plans all of them")
-        if self.noise_fraction > 0:
-            raise ValueError("expected noise_fraction 0 with root 'gumbel', which has noise of its own: gumbel_noise")
-        if self.reuse:
-            raise ValueError("expected no reuse with root 'gumbel', which begins with untried actions")
-        for option in ("q_veto_delta", "q_value_weight"):
-            if value := getattr(self, option):
-                raise ValueError(f"expected {option} 0 with root 'gumbel', which plays what is left, got {value}")
-
-    def _is_foreseeable(self) -> None:
-        if self.simulations is None:
-            raise ValueError("expected simulations with stop_tolerance, which asks what the rest of them would change")
-        if self.root == "gumbel":
-            raise ValueError("expected stop_tolerance 0 with root 'gumbel', which plans all simulations")
-        if self.forced_playouts > 0:
-            raise ValueError("expected stop_tolerance 0 with forced_playouts, which PUCT does not foresee")
-
-    def _is_prunable(self) -> None:
-        if problem := self._what_pruning_forbids():
-            raise ValueError(f"{problem}; smart_pruning=false does without it")
-
-    def _what_pruning_forbids(self) -> str:
-        if self.simulations is None and self.nodes is None:
-            return "expected simulations or nodes with smart_pruning, which asks what is left of them"
-        if self.root == "gumbel":
-            return "expected no smart_pruning with root 'gumbel', which plans all simulations"
-        if self.temperature > 0 and self.temperature_plies > 0:
-            return "expected temperature 0 with smart_pruning: moves that are drawn depend on all visits"
-        for option in ("forced_playouts", "q_veto_delta", "q_value_weight", "solver", "reuse"):
-            if value := getattr(self, option):
-                why = "moves depend on more than which action is visited most"
-                return f"expected no {option} with smart_pruning, got {value}: with it {why}"
-        return ""
 
     def exploration(self, visits: float) -> float:
         """Returns PUCT's factor of priors at a node of so many visits."""

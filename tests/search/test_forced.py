@@ -75,7 +75,7 @@ def test_what_is_proven_to_lose_is_nothing_to_compare_with() -> None:
 
 
 def test_the_gumbel_root_forces_nothing_more() -> None:
-    with pytest.raises(ValueError, match="expected forced_playouts 0 with root 'gumbel'"):
+    with pytest.raises(ValueError, match="expected no forced_playouts with root=gumbel"):
         SearchConfig(root="gumbel", forced_playouts=2.0)
     assert "forced_playouts" not in SearchConfig().model_dump()
     assert np.isfinite(least_visits(2.0, 0.0, 100.0))

@@ -76,10 +76,10 @@ def test_a_forced_move_is_not_searched() -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"simulations": None, "seconds": 1.0}, "expected simulations or nodes with smart_pruning"),
-        ({"root": "gumbel"}, "expected no smart_pruning with root 'gumbel'"),
-        ({"temperature": 1.0, "temperature_plies": 10}, "expected temperature 0 with smart_pruning"),
-        ({"q_veto_delta": 0.4}, "expected no q_veto_delta with smart_pruning, got 0.4"),
+        ({"simulations": None, "seconds": 1.0}, "expected simulations or nodes with smart_pruning=true, which asks"),
+        ({"root": "gumbel"}, "expected no smart_pruning with root=gumbel, which plans"),
+        ({"temperature": 1.0, "temperature_plies": 10}, "expected no temperature with smart_pruning=true, for moves"),
+        ({"q_veto_delta": 0.4}, "expected no q_veto_delta with smart_pruning=true, .*, got q_veto_delta=0.4"),
         ({"forced_playouts": 2.0}, "expected no forced_playouts"),
         ({"solver": True}, "expected no solver"),
         ({"reuse": True}, "expected no reuse"),
