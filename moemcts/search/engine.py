@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
 from moemcts.native import lawful
-from moemcts.search.config import SearchConfig
+from moemcts.search.config import LARGEST_U32, SearchConfig
 from moemcts.search.opponents import Opponents, opponent_of, replies
 from moemcts.search.result import SearchResult
 from moemcts.thoughts import Thought
@@ -60,11 +61,11 @@ class Search:
         with it. Raises ValueError where the viewing player is not active, or is given an action that is not legal, or
         none, UnlawfulGame as `select` does.
         """
+        restricted = root_actions and [None if given is None else _actions(given) for given in root_actions]
         self._randomness = {}
         self._seeds = seeds
         others = [self._others(int(player)) for player in roots.players()]
         self._asks_outside = any(outside for _, outside in others)
-        restricted = root_actions and [None if given is None else list(map(int, given)) for given in root_actions]
         with lawful(self.game.spec):
             self._native.reset(roots, seeds, others, kept, restricted)
 
@@ -188,6 +189,14 @@ class Search:
         if (tree, player) not in self._randomness:
             self._randomness[tree, player] = np.random.default_rng([int(self._seeds[tree]), player])
         return self._randomness[tree, player]
+
+
+def _actions(given: Sequence[Action]) -> list[Action]:
+    """Returns actions as the native search reads them; raises ValueError for what is none in any game."""
+    for action in given:
+        if not isinstance(action, Integral) or not 0 <= action <= LARGEST_U32:
+            raise ValueError(f"expected root actions, whole numbers of 32 bits, got {action}")
+    return [int(action) for action in given]
 
 
 def _warn_of_memory(agent: Agent) -> None:
