@@ -22,15 +22,14 @@ moemcts reproduce losses --preset paper --data masters.pgn.zst
 moemcts reproduce all --preset smoke --dry-run
 ```
 
-It trains, plays and measures what the experiment needs, as commands that `--dry-run` prints, and writes a report with
-the published numbers beside ours. Experiments of one size share a folder, `--out`, and what is made in it: a second one
-only does what is new, and an interrupted one is continued. `smoke` shows that everything works, and says nothing about
-strength; `laptop` takes hours; `paper` has the papers' sizes, was run for Pommerman only, and asks for games of
-people where the papers have them. A single size is changed with `--set samples=20000`; the sizes are in
-`games/moemcts_chess/papers.toml` and `games/moemcts_pommerman/papers.toml`, from which this page is written
-(`python scripts/papers_page.py`).
+It trains, plays and measures what the experiment needs, by commands that `--dry-run` prints, and writes a report with
+the published numbers beside ours. Experiments of one size share a folder, `--out`, and its contents: a second one does
+only what is new, and an interrupted one continues. `smoke` shows that everything works and says nothing about strength.
+`laptop` takes hours. `paper` has the papers' sizes and asks for games of people where the papers use them; it has been
+run for Pommerman only. `--set samples=20000` changes a single size. The sizes are in `games/moemcts_chess/papers.toml`
+and `games/moemcts_pommerman/papers.toml`, from which this page is written (`python scripts/papers_page.py`).
 
-The papers, by the names that are used below:
+The papers, by the names used below:
 
 - *M2CTS paper*: Helfenstein, Czech, Blüml, Eisel and Kersting,
   [Checkmating One, by Using Many](https://arxiv.org/abs/2401.16852), 2024; *its thesis*: Felix Helfenstein, Game phase
