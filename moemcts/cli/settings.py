@@ -75,7 +75,12 @@ def read_settings(
     from moemcts.store import read_toml
 
     file = flat(read_toml(given.config)) if given.config is not None else {}
-    explicit = {**file, **given.options, **read_changes(given.changes)}
+    changes = read_changes(given.changes)
+    for path, value in changes.items():
+        # An empty list takes away what a file says; what comes in its place may be said with --set.
+        if given.options.get(path, value) not in ([], value):
+            raise UsageError(f"expected {path} once, got {given.options[path]!r} and, with --set, {value!r}")
+    explicit = {**file, **given.options, **changes}
     reference = explicit.get("game")
     if not isinstance(reference, str):
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")

@@ -132,6 +132,29 @@ def test_games_to_learn_from_are_looked_at_before_a_run_is_told_of(  # type: ign
     assert line in error
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("train --game tictactoe --gate plies --gate none", "expected --gate once, got it 2 times"),
+        ("match --game tictactoe --agent random --field flat --against uct", "expected --against once, got it 2 times"),
+        ("data stats --data one --data two --data three", "expected --data once, got it 3 times"),
+        ("train --game tictactoe --seed 4 --set seed=3", "expected seed once, got 4 and, with --set, 3"),
+        ("run --game tictactoe --gate plies --set gates=none,", "expected gates once, got ['plies'] and, with --set"),
+    ],
+)
+def test_of_two_values_for_one_option_none_is_lost(moemcts, command: str, line: str) -> None:  # type: ignore[no-untyped-def]
+    code, _, error = moemcts(*command.split())
+    assert code == 2
+    assert line in error
+
+
+def test_what_may_be_given_several_times_or_means_the_same_twice_is_taken(moemcts) -> None:  # type: ignore[no-untyped-def]
+    words = "run --game tictactoe --preset smoke --gate plies --gate none --seed 3 --set seed=3 --dry-run --json --json"
+    code, out, error = moemcts(*words.split())
+    assert code == 0, error
+    assert json.loads(out)["config"]["gates"] == ["plies?cuts=3,6", "none"]
+
+
 def test_a_name_without_options_to_list_is_told(moemcts) -> None:  # type: ignore[no-untyped-def]
     code, _, error = moemcts("networks", "resnit")
     assert code
