@@ -149,4 +149,6 @@ def dataset_folder(folder: Path) -> Path:
         hint = f"; did you mean {folder / 'data'}?"
     elif not folder.exists():
         hint = ": there is no such folder"
+    elif folder.is_file():
+        hint = ": it is a file"
     raise UsageError(f"expected a dataset in {folder}, found none{hint}")

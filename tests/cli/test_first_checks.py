@@ -68,6 +68,7 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
         ),
         (["check", "chess", "--network", "nope"], "no network named 'nope'"),
         (["check", "chess", "--network", "mlp?width=0"], "width"),
+        (["data", "stats", "--data", "games.pgn"], "expected a dataset in games.pgn, found none: it is a file"),
         (["reproduce", "selfplay", "--data", "games.pgn"], "--data has no effect in selfplay"),
     ],
 )
