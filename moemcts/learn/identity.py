@@ -47,7 +47,8 @@ def checked(kind: type[T], found: Mapping[str, Any], what: str) -> T:
 def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], game: Game) -> None:
     """Raises ForeignData, naming both sides, unless `encoding` is the fingerprint of the game."""
     own = encoding_fingerprint(game)
-    advice = f"name the game {reference!r}" if "?" in reference else "it is another game or another encoding"
+    is_same_game = reference.startswith(f"{game.spec.name}?")
+    advice = f"name the game {reference!r}" if is_same_game else "it is another game or another encoding"
     for part in ("planes", "actions"):
         if encoding[part] != own[part]:
             raise ForeignData(
