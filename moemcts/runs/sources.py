@@ -44,15 +44,7 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     them. Raises UsageError where there is no dataset, one serves twice, or two were played alike, ForeignData
     where one is of another game.
     """
-    from moemcts.learn.data.shards import part_ids, read_manifest
-
-    folders = _folders(config, own)
-    found = {kind: _open(folder, game) for kind, folder in folders.items()}
-    ids = [one for folder in folders.values() for one in part_ids(read_manifest(folder))]
-    if len(set(ids)) < len(ids):
-        named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
-        raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
-    _check_apart(folders)
+    found = _opened(_folders(config, own), game)
     training = found["training"]
     if config.is_given and config.samples:
         training = training.some_games(config.samples)
@@ -60,12 +52,23 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
 
 
 def check_sources(config: DataConfig, game: Game) -> None:
-    """Raises as `open_sources` where a dataset that is configured could not be opened."""
-    if config.folder:
-        open_sources(config, Path(config.folder), game)
-        return
-    for folder in _set_apart(config).values():
-        _open(folder, game)
+    """Raises as `open_sources` where that could not open the datasets that are configured; one that is yet to be made
+    is not looked at.
+    """
+    _opened(_folders(config, Path(config.folder)) if config.folder else _set_apart(config), game)
+
+
+def _opened(folders: Mapping[str, Path], game: Game) -> dict[str, Dataset]:
+    """Opens datasets by kind; raises UsageError where two of them have samples or games in common."""
+    from moemcts.learn.data.shards import part_ids, read_manifest
+
+    found = {kind: _open(folder, game) for kind, folder in folders.items()}
+    ids = [one for folder in folders.values() for one in part_ids(read_manifest(folder))]
+    if len(set(ids)) < len(ids):
+        named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
+        raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
+    _check_apart(folders)
+    return found
 
 
 def _check_apart(folders: Mapping[str, Path]) -> None:

@@ -121,13 +121,15 @@ def test_the_options_of_a_name_are_listed(moemcts, command: tuple[str, str], opt
         ("--set data.folder=nowhere", "nowhere, found none: there is no such folder"),
         ("--set data.folder=connect-four", "was made for connect-four with planes"),
         ("--set data.validation=connect-four", "was made for connect-four with planes"),
+        ("--set data.validation=own --set data.test=own", "expected different samples to learn from and to measure on"),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "train"])
 def test_games_to_learn_from_are_looked_at_before_a_run_is_told_of(  # type: ignore[no-untyped-def]
     moemcts, tmp_path: Path, command: str, options: str, line: str
 ) -> None:
-    generate(plugins().game("connect-four"), [RandomAgent()] * 2, 100, out=tmp_path / "connect-four", seed=1)
+    for folder, game in (("connect-four", "connect-four"), ("own", "antichess")):
+        generate(plugins().game(game), [RandomAgent()] * 2, 100, out=tmp_path / folder, seed=1, reference=game)
     code, _, error = moemcts(command, "--game", "antichess", "--preset", "smoke", *options.split())
     assert (code, len(error.splitlines())) == (2, 1)
     assert line in error
