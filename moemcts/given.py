@@ -42,9 +42,9 @@ def unlawful(given: Any, wanted: str, game: str = "the game") -> UnlawfulGame:
     return UnlawfulGame(f"expected {wanted}, the game gave {shown}", game)
 
 
-def key_of(state: State, game: str = "the game") -> int:
-    """Returns the key of a position, from 0 on and below 2^64; of one below 0 the same 64 bits."""
-    return read(state.key(), index, "a key, a whole number of 64 bits", game) % 2**64
+def whole_key(key: int, game: str = "the game") -> int:
+    """Returns a position's key from 0 on and below 2^64; of one below 0 the same 64 bits."""
+    return read(key, index, "a key, a whole number of 64 bits", game) % 2**64
 
 
 def ply_of(spec: GameSpec, state: State) -> int:

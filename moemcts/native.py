@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from moemcts import _core as core
 from moemcts.errors import UnlawfulGame
 from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
-from moemcts.given import key_of
+from moemcts.given import whole_key
 
 __all__ = [
     "Arms",
@@ -141,7 +141,7 @@ def identities(views: Views) -> Identities:
     """Returns the identity of each view; a position may come up at several plies, which gates may tell apart."""
     if are_native(views):
         return views.keys(), views.plies(), views.players()
-    return np.array([key_of(state) for state, _ in views], np.uint64), views.plies(), views.players()
+    return np.array([whole_key(state.key()) for state, _ in views], np.uint64), views.plies(), views.players()
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

@@ -10,6 +10,7 @@ import pytest
 from games_for_tests import HashedTree, Heap, TreeGame, TreeState
 
 from moemcts.agents import Agent, PolicyAgent, RandomAgent
+from moemcts.arena.records import key_of
 from moemcts.errors import UnlawfulGame
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Player
@@ -88,6 +89,11 @@ def test_a_key_that_is_no_whole_number_is_the_games_fault(given: object, agent: 
     game = giving("key", given)
     with pytest.raises(UnlawfulGame, match="expected a key, a whole number of 64 bits, the game gave"):
         played(game, AGENTS[agent](game))
+
+
+def test_a_start_whose_key_is_no_whole_number_is_the_games_fault() -> None:
+    with pytest.raises(UnlawfulGame, match=r"expected a key, a whole number of 64 bits, the game gave 1\.5"):
+        key_of(giving("key", 1.5, from_ply=0).initial_state())
 
 
 @pytest.mark.parametrize("agent", ["cached", "rollouts"])

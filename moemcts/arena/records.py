@@ -12,10 +12,10 @@ from moemcts.agents import Agent, Decision
 from moemcts.arena.openings import guarded
 from moemcts.arena.outcomes import Outcome
 from moemcts.game import Action, Game, Player, State
+from moemcts.given import whole_key
 
 THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
 """What files of games keep of a decision, in this order."""
-_64_BITS = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,7 @@ def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
 
 def key_of(start: State) -> int:
     """Returns the `position_key` of a start position as 64 bits, not negative."""
-    return int(start.position_key()) & _64_BITS
+    return whole_key(start.position_key())
 
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:

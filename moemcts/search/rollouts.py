@@ -20,7 +20,7 @@ from moemcts.game import (
     from_own_seats,
     random_action,
 )
-from moemcts.given import check_length, check_players, key_of, per_player, returns_of
+from moemcts.given import check_length, check_players, per_player, returns_of, whole_key
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import LARGEST_U32
 from moemcts.search.opponents import Opponents, opponent_of, replies
@@ -121,7 +121,8 @@ class _Rollout:
         self.paid = np.zeros(game.spec.num_players)
         self._spec = game.spec
         self._plies_left = plies
-        sources = np.random.SeedSequence([seed, key_of(state, game.spec.name), viewer]).spawn(game.spec.num_players + 1)
+        key = whole_key(state.key(), game.spec.name)
+        sources = np.random.SeedSequence([seed, key, viewer]).spawn(game.spec.num_players + 1)
         self.seats = [Seat(player, np.random.default_rng(one)) for player, one in enumerate(sources[1:])]
         self._chance = np.random.default_rng(sources[0])
         self.is_over = False

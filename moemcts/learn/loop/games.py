@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, Adjudicator
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, random_action
-from moemcts.given import key_of
+from moemcts.given import whole_key
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.play import Step, Table, chance_of, play, seats_of
@@ -329,7 +329,7 @@ class _Hall:
             adjudicator=None if self._rules is None else Adjudicator(self._rules),
             is_played_on=bool(setup.random() < self._config.played_on),
         )
-        table.course.update(key_of(state, self._game.spec.name).to_bytes(8, "little"))
+        table.course.update(whole_key(state.key(), self._game.spec.name).to_bytes(8, "little"))
         return table
 
     def _seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:
