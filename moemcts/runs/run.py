@@ -22,6 +22,7 @@ from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.kept_openings import OpeningsFile, openings_files
 from moemcts.runs.kept_start import keep_start
 from moemcts.runs.programs import refuse_programs
+from moemcts.runs.running import device_for
 from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import MANIFEST, as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
 from moemcts.work import Report, Workers
@@ -94,11 +95,12 @@ class Run(ABC, Generic[Config]):
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:
         """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already, or
-        samples or experts, and as `check_networks`.
+        samples or experts, there is no such device here to train on, and as `check_networks`.
         """
         check_path(folder)
         _check_free(folder, cls.noun)
         _check_seed(config)
+        device_for(config.training.device)
         # Whoever opens the folder has what its file says: so does who writes it.
         written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
         run = cls(folder, written)

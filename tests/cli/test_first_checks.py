@@ -262,6 +262,20 @@ def test_check_looks_at_schemes_that_are_named(moemcts) -> None:  # type: ignore
 
 
 @pytest.mark.parametrize("command", ["run", "train", "selfplay"])
+def test_a_device_that_there_is_not_is_told_before_a_run_begins(moemcts, command: str) -> None:  # type: ignore[no-untyped-def]
+    words = ("--game", "tictactoe", "--preset", "smoke", "--set", "training.device=abacus", "--dry-run")
+    code, _, error = moemcts(command, *words)
+    assert (code, error) == (2, "error: expected a device such as cpu, cuda or cuda:1, got 'abacus'\n")
+
+
+def test_games_that_end_before_the_plies_at_random_are_told_before_a_run_begins(moemcts) -> None:  # type: ignore[no-untyped-def]
+    words = ("--game", "tictactoe", "--preset", "smoke", "--set", "match.random_plies=30", "--dry-run")
+    code, _, error = moemcts("run", *words)
+    assert (code, len(error.splitlines())) == (2, 1)
+    assert "expected games of tictactoe that go on after 30 random plies" in error
+
+
+@pytest.mark.parametrize("command", ["run", "train", "selfplay"])
 def test_a_network_that_is_none_for_the_game_is_told_before_a_run_begins(  # type: ignore[no-untyped-def]
     moemcts, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -73,10 +73,14 @@ class Boards:
         return {f"match.{key}": value for key, value in match.items()} | content
 
     def check(self) -> None:
-        """Raises as `starts` where there are too few openings for the games of a training seed."""
+        """Raises as `starts` where there are too few openings for the games of a training seed, or where games are over
+        before so many plies at random.
+        """
+        match = self.config.match
         if self.file is not None:
-            match = self.config.match
             self.openings(self.config.seed, max(match.games, match.raw_games))
+        elif match.random_plies:
+            self.openings(self.config.seed, 1)
 
     def schedule(
         self,
