@@ -40,6 +40,7 @@ SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out
         ("--set gauntlet.games=0 --set gauntlet.every=3", "gauntlet.every has no effect with gauntlet.games=0"),
         ("--start nowhere", "expected a folder of experts, got nowhere; there is no such folder"),
         ("--start chess", "was made for chess with planes"),
+        ("--start weights:antichess", "was made for antichess?planes=multi-attacks with planes"),
         ("--start other", "has experts of gate 'plies', not of 'plies?cuts=3,6'"),
     ],
 )

@@ -29,7 +29,7 @@ from moemcts.runs.selfplay.players import Players, check_opponents, faced_in
 from moemcts.runs.selfplay.playing import Playing
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.selfplay.times import START, Times
-from moemcts.store import MANIFEST, manifest_digest, read_toml
+from moemcts.store import manifest_digest
 from moemcts.work.progress import Advance, Progress
 
 _NOT_DECIDING = {"generations", "keep", "workers", "gauntlet", "summary"}
@@ -90,11 +90,14 @@ class SelfPlay(Run[SelfPlayConfig]):
     @classmethod
     def resolved(cls, config: SelfPlayConfig) -> SelfPlayConfig:
         """Returns the configuration with what the game, experts and this machine decide written out."""
-        if config.start:
-            start = experts_in(Path(config.start))
-            network = str(read_toml(start / MANIFEST).get("network", config.network))
-            config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         game = plugins().game(config.game)
+        if config.start:
+            from moemcts.learn.checkpoint import load_networks
+
+            start = experts_in(Path(config.start))
+            # Experts of another game are told to be so before their network is made for this one.
+            network = load_networks(start, game, plugins()).manifest["network"]
+            config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
         gauntlet = config.gauntlet.model_copy(update={"opponents": opponents})
         gate = plugins().complete_gate(config.gate, game)
