@@ -211,6 +211,8 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
 
     if pgn is not None and "pgn" not in plugins().replay_formats.for_game(played.game.spec.name):
         raise UsageError(f"{played.game.spec.name} has no PGN; --replays FILE.jsonl keeps its games")
+    if replays is not None and not replays.suffix:
+        raise UsageError(f"expected --replays with an ending that names the format, such as .jsonl, got {replays}")
     named = [(pgn, "pgn"), (replays, replays.suffix.removeprefix(".") if replays is not None else "")]
     return [(path, plugins().replay_format(name, played.game)) for path, name in named if path is not None]
 

@@ -67,6 +67,10 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
             ["selfplay", "--game", "gymnasium:CartPole-v1", "--set", "games.opponents=random", "--out", "x"],
             "expected no games.opponents, gymnasium:CartPole-v1 has one player, got 'random'",
         ),
+        (
+            ["match", "--game", "tictactoe", "--agent", "random", "--replays", "games"],
+            "expected --replays with an ending that names the format, such as .jsonl, got games",
+        ),
         (["check", "chess", "--network", "nope"], "no network named 'nope'"),
         (["check", "chess", "--network", "mlp?width=0"], "width"),
         (["data", "stats", "--data", "games.pgn"], "expected a dataset in games.pgn, found none: it is a file"),
