@@ -33,8 +33,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 && node.num_seats > 0
                 && !node.is_scouted()
                 && !(i == ROOT as usize && (self.is_restricted || !self.plans.is_empty()))
-                && self.states[i].key()? == key
                 && self.states[i].ply()? == ply
+                && self.states[i].key()? == key
             {
                 let node = i as NodeId;
                 // A large tree is copied in as much time as a quick move has.
