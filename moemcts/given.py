@@ -44,7 +44,14 @@ def unlawful(given: Any, wanted: str, game: str = "the game") -> UnlawfulGame:
 
 def whole_key(key: int, game: str = "the game") -> int:
     """Returns a position's key from 0 on and below 2^64; of one below 0 the same 64 bits."""
-    return read(key, index, "a key, a whole number of 64 bits", game) % 2**64
+
+    def whole(given: Any) -> int:
+        number = index(given)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError
+        return number % 2**64
+
+    return read(key, whole, "a key, a whole number of 64 bits", game)
 
 
 def ply_of(spec: GameSpec, state: State) -> int:

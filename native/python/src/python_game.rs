@@ -110,7 +110,9 @@ impl State for PythonState {
     fn key(&self) -> PyResult<u64> {
         Python::attach(|py| {
             let key = self.state.bind(py).call_method0(intern!(py, "key"))?;
-            key.extract().map_err(refused(&key, "a key, a number of 64 bits from 0 on"))
+            // Python's `hash` is below 0 for half of all positions: the same 64 bits.
+            let signed = |error| key.extract::<i64>().map(i64::cast_unsigned).map_err(|_| error);
+            key.extract().or_else(signed).map_err(refused(&key, "a key, a whole number of 64 bits"))
         })
     }
 }
@@ -139,7 +141,10 @@ impl PythonState {
 fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = state.py();
     let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
-    Ok(!state.get_type().getattr(intern!(py, "rewards"))?.is(nothing))
+    let Some(rewards) = state.get_type().getattr_opt(intern!(py, "rewards"))? else {
+        return Err(unlawful(py, format!("expected a position, the game gave {}", shown(state))));
+    };
+    Ok(!rewards.is(nothing))
 }
 
 /// Writes a number per player that the game gave.
@@ -162,10 +167,14 @@ fn refused<'a>(given: &'a Bound<'_, PyAny>, wanted: &'a str) -> impl FnOnce(PyEr
         if !complaints.iter().any(|kind| error.is_instance(py, kind)) {
             return error;
         }
-        let shown = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
-        let end = shown.char_indices().nth(MOST_SHOWN).map_or(shown.len(), |(place, _)| place);
-        unlawful(py, format!("expected {wanted}, the game gave {}", &shown[..end]))
+        unlawful(py, format!("expected {wanted}, the game gave {}", shown(given)))
     }
+}
+
+/// Returns how a value is shown in an error.
+fn shown(given: &Bound<'_, PyAny>) -> String {
+    let text = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
+    text.chars().take(MOST_SHOWN).collect()
 }
 
 /// Holds the game, which knows how to make views.
