@@ -71,7 +71,6 @@ class Group(TyperGroup):
         for command in ours.values():
             command.context_class = _Context
             describe(command)
-            _refuse_doubles(command)
         self._ours = dict(ours)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -94,18 +93,3 @@ def _of_plugins() -> Mapping[str | None, Mapping[str, Any]]:
     for plugin, error in plugins().register_commands(groups[ROOT], groups[DATA]).items():
         print(f"plugin {plugin}: its commands are left out: {error}", file=sys.stderr)
     return {name: get_group(group).commands for name, group in groups.items()}
-
-
-def _refuse_doubles(command: Any) -> None:
-    """Has a command refuse an option that is given twice and has one value: the first would be lost without a word."""
-    parse_args = command.parse_args
-
-    def checked(context: typer.Context, args: list[str]) -> Any:
-        _, _, given = command.make_parser(context).parse_args(args=[*args])
-        for parameter in given:
-            is_one = parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag)
-            if is_one and given.count(parameter) > 1 and not context.resilient_parsing:
-                context.fail(f"expected {parameter.opts[0]} once, got it {given.count(parameter)} times")
-        return parse_args(context, args)
-
-    command.parse_args = checked

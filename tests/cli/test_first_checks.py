@@ -143,14 +143,11 @@ def test_games_to_learn_from_are_looked_at_before_a_run_is_told_of(  # type: ign
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("train --game tictactoe --gate plies --gate none", "expected --gate once, got it 2 times"),
-        ("match --game tictactoe --agent random --field flat --against uct", "expected --against once, got it 2 times"),
-        ("data stats --data one --data two --data three", "expected --data once, got it 3 times"),
         ("train --game tictactoe --seed 4 --set seed=3", "expected seed once, got 4 and, with --set, 3"),
         ("run --game tictactoe --gate plies --set gates=none,", "expected gates once, got ['plies'] and, with --set"),
     ],
 )
-def test_of_two_values_for_one_option_none_is_lost(moemcts, command: str, line: str) -> None:  # type: ignore[no-untyped-def]
+def test_of_two_values_for_one_setting_none_is_lost(moemcts, command: str, line: str) -> None:  # type: ignore[no-untyped-def]
     code, _, error = moemcts(*command.split())
     assert code == 2
     assert line in error
