@@ -152,4 +152,7 @@ def _count(given: Any) -> int:
 
 
 def _counts(given: Any) -> list[int]:
-    return [_count(number) for number in given]
+    numbers = list(map(index, given))
+    if numbers and min(numbers) < 0:
+        raise ValueError
+    return numbers
