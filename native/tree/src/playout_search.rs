@@ -53,8 +53,14 @@ pub fn playout_search<S: State>(
     if !active.contains(player) {
         return Err(SearchError::NotActive { player, active: active.iter().collect() });
     }
-    let mut tree =
-        Tree { player, num_players, nodes: Vec::new(), scratch: Scratch::new(config.longest), way: Way::default() };
+    let mut tree = Tree {
+        player,
+        num_players,
+        nodes: Vec::new(),
+        children: HashMap::new(),
+        scratch: Scratch::new(config.longest),
+        way: Way::default(),
+    };
     tree.nodes.push(tree.node(root, 0, config)?);
     for number in 0..config.playouts {
         // One playout is the least that tells anything.
@@ -78,10 +84,8 @@ struct Seat {
 /// The seats of those who choose by statistics here; none at the end of a game and where chance moves.
 struct Node {
     seats: Vec<Seat>,
-    /// The child behind each arm, where one seat's choice is all that names it.
+    /// The child behind each arm, where one seat's choice is all that names it; others are in the tree's table.
     behind: Vec<u32>,
-    /// The child behind each joint action, elsewhere.
-    others: HashMap<Vec<Action>, u32>,
     visits: u32,
     is_chance: bool,
 }
@@ -105,6 +109,7 @@ struct Tree {
     player: Player,
     num_players: usize,
     nodes: Vec<Node>,
+    children: HashMap<(u32, Vec<Action>), u32>,
     scratch: Scratch,
     way: Way,
 }
@@ -178,20 +183,18 @@ impl Tree {
 
     /// Returns the child of a node behind the joint action just played, `NONE` where there is none yet.
     fn child(&self, node: u32, choice: Option<usize>) -> u32 {
-        let Node { behind, others, .. } = &self.nodes[node as usize];
-        match (choice, behind.as_slice()) {
-            (Some(choice), [_, ..]) => behind[choice],
-            _ => others.get(&self.scratch.joint).copied().unwrap_or(NONE),
+        match (choice, self.nodes[node as usize].behind.as_slice()) {
+            (Some(choice), behind @ [_, ..]) => behind[choice],
+            _ => self.children.get(&(node, self.scratch.joint.clone())).copied().unwrap_or(NONE),
         }
     }
 
     /// Puts the node that is added next behind the joint action just played.
     fn link(&mut self, node: u32, choice: Option<usize>) {
         let child = self.nodes.len() as u32;
-        let Node { behind, others, .. } = &mut self.nodes[node as usize];
-        match (choice, behind.as_mut_slice()) {
+        match (choice, self.nodes[node as usize].behind.as_mut_slice()) {
             (Some(choice), behind @ [_, ..]) => behind[choice] = child,
-            _ => drop(others.insert(self.scratch.joint.clone(), child)),
+            _ => drop(self.children.insert((node, self.scratch.joint.clone()), child)),
         }
     }
 
@@ -213,7 +216,7 @@ impl Tree {
             ([only], 1) => vec![NONE; only.arms.len()],
             _ => Vec::new(),
         };
-        Ok(Node { seats, behind, others: HashMap::new(), visits: 0, is_chance })
+        Ok(Node { seats, behind, visits: 0, is_chance })
     }
 
     fn chooses(&self, player: Player, config: &PlayoutConfig) -> bool {
