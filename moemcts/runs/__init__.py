@@ -1,4 +1,4 @@
-"""A run is a folder: experiments and trainings, with all they need, and the parts they are made of."""
+"""Runs: folders that hold an experiment or a training with everything it needs, and the parts that make it up."""
 
 from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.presets import load_preset

@@ -1,4 +1,4 @@
-"""What an experiment compares: per network the single one, and one set of experts per gate and scheme."""
+"""The arms that an experiment compares: per network, a single network and one set of experts per gate and scheme."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from moemcts.errors import UsageError
 from moemcts.references import parse_reference
 
 NO_GATE = "none"
-"""The gate whose one expert is the single network."""
+"""The gate with a single phase, whose one expert is the single network."""
 SINGLE = "single"
-"""The arm of the single network, and the scheme that makes it."""
+"""The name of the single network's arm and of the scheme that trains it."""
 _LONGEST = 160
 
 
@@ -22,44 +22,44 @@ class Arm:
     """One set of experts, or a single network."""
 
     name: str
-    """As tables call it."""
+    """The name in tables."""
     gate: str
     scheme: str
     network: str
     label: str = ""
-    """The name as part of a file's name; arms of one experiment have different ones."""
+    """The name as used in file names; unique within an experiment."""
     gate_name: str = ""
-    """As tables call the gate."""
+    """The gate's name in tables."""
 
     @property
     def is_single(self) -> bool:
-        """Whether one network plays in all phases."""
+        """Whether a single network serves all phases."""
         return _is_single(self.scheme)
 
 
 def file_label(reference: str) -> str:
-    """Returns what a user writes as part of a file's name."""
+    """Returns a reference in a form that can be part of a file name."""
     name, options = parse_reference(reference)
     text = name.lstrip("./") + "".join(f"-{key}-{value}" for key, value in options.items())
     label = "".join(c if c.isalnum() else "-" for c in text)
-    # File systems take names of 255 bytes.
+    # File systems limit names to 255 bytes.
     return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
 def file_labels(names: Sequence[str]) -> list[str]:
-    """Returns different labels of different names: those that differ in signs only must not share a file."""
+    """Returns a unique label per name: names that differ only in punctuation must not share a file."""
     labels = [file_label(name) for name in names]
     counts = Counter(labels)
     return [label if counts[label] == 1 else exact_label(name) for name, label in zip(names, labels, strict=True)]
 
 
 def exact_label(reference: str) -> str:
-    """Returns the label of a reference with a digest of it, which no other one has."""
+    """Returns the label of a reference followed by a digest of it, which makes it unique."""
     return f"{file_label(reference)}-{_digest(reference)}"
 
 
 def single_arm(network: str, name: str = SINGLE) -> Arm:
-    """Returns the arm of one network for everything."""
+    """Returns the arm of a single network for all phases."""
     return Arm(name, NO_GATE, SINGLE, network, gate_name=NO_GATE)
 
 
@@ -71,14 +71,15 @@ def make_arms(
     single_networks: Sequence[str] = (),
     begun: tuple[int, int] | None = None,
 ) -> list[Arm]:
-    """Returns per network the single one and the experts of every gate and scheme, named by what differs between them.
+    """Returns, for each network, the arm of the single network and one arm per gate and scheme.
 
-    The first is the single network that all are compared with; arms of the first network do not name it. `gate_names`
-    are what the gates are called, in their order; they are called as they are written where it is empty. Of
-    `single_networks` there is the single one only. Where `begun` says with how many gates and schemes an experiment
-    was begun, experts of these keep the names that they had then, and all others are named by gate and scheme. A scheme
-    that makes one network makes the same behind every gate: there is one arm of it, named by the scheme alone, and none
-    of `single`, which is there already. Raises UsageError where two arms would have one name.
+    The first arm is the single network that all others are compared with. Arms are named by what differs between them;
+    those of the first network do not name it. `gate_names` are the display names of the gates, in their order; if it is
+    empty, the gates are named by their references. Networks in `single_networks` get a single-network arm only. `begun`
+    is the number of gates and schemes that the experiment began with: arms of these keep the names they had then, and
+    all others are named by gate and scheme. A scheme that trains one network gives the same result for every gate, so
+    it has one arm, named by the scheme alone; the scheme `single` gets no further arm, as the first one is the same.
+    Raises UsageError if two arms would have the same name.
     """
     names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]

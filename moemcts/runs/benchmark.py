@@ -1,4 +1,4 @@
-"""Suites are done unit by unit, each in a folder: an experiment, what it plays further, and the rows of both."""
+"""Runs the units of a suite, each in its own folder: an experiment, further games, and the rows of both."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ from moemcts.work import Report
 from moemcts.work.progress import Advance, Progress, Told
 
 _QUEUED = 64
-"""Positions that the routing `queue` waits for."""
+"""Positions that the routing `queue` waits for before it evaluates a batch."""
 _BEGUN = "unit.json"
-"""The file that says with which settings a unit was begun."""
+"""The file with the settings that a unit was begun with."""
 _RUN = "run"
 """The folder of a unit's experiment."""
 _GROWING = ("gates", "schemes")
-"""What a suite may name more of than when it was begun."""
+"""Settings that a suite may extend after it was begun."""
 _GAMES = "match.games"
 
 
 class DoUnit:
-    """Does a unit in its folder, as far as it is not done; returns its rows."""
+    """Runs whatever part of a unit is not done yet in its folder and returns its rows."""
 
     def __init__(self, folder: Path, *, allow_programs: bool = False) -> None:
-        """`allow_programs` lets the settings of experiments that were begun start programs."""
+        """With `allow_programs`, the settings of experiments that were already begun may start programs."""
         self._folder = folder
         self._allow_programs = allow_programs
 
     def check(self, unit: Unit) -> None:
-        """Raises UsageError where a unit's experiment names something that does not exist, ForeignData where it was
-        begun with other settings and not just with fewer gates, schemes or games: its folder would go on with those.
+        """Checks that a unit can be run.
+
+        Raises UsageError if its experiment names something that does not exist, and ForeignData if it was begun with
+        other settings, which its folder would continue to use; fewer gates, schemes or games are allowed.
         """
         with told_of(unit):
             self._check(unit)
@@ -68,7 +70,7 @@ class DoUnit:
             self._grown(self._load(folder / _RUN), unit)
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
-        """Reports in words which task it is at."""
+        """Reports the current task as a short message."""
         with told_of(unit):
             return self._done(unit, Told(report))
 
@@ -81,17 +83,17 @@ class DoUnit:
             if not begun:
                 write_json(self._folder / unit.name / _BEGUN, now)
             if rows and not (self._folder / unit.name / TIMES).exists():
-                # Those of before times were kept know how long they took.
+                # Units begun before times were recorded have only the duration in their rows.
                 earlier = 3600 * max(row["hours"] for row in rows)
                 write_json(self._folder / unit.name / TIMES, {"starts": [{"earlier": earlier}]})
             rows = self._rows(unit, progress)
             write_json(kept, rows)
-            # Last: until then the rows are those of what was begun, which had fewer arms or games.
+            # Written last: until then the rows are those of the earlier settings, which had fewer arms or games.
             write_json(self._folder / unit.name / _BEGUN, now)
         return rows
 
     def _begun(self, unit: Unit) -> dict[str, Any]:
-        """Returns with which settings a unit was begun; nothing where it was not."""
+        """Returns the settings that a unit was begun with; empty if it was not."""
         begun = self._folder / unit.name / _BEGUN
         if not begun.exists():
             return {}
@@ -103,7 +105,7 @@ class DoUnit:
         return Experiment.load(folder, allow_programs=self._allow_programs)
 
     def _grown(self, experiment: Experiment, unit: Unit) -> Experiment:
-        """Returns a unit's experiment with what the suite has gained since it was begun; writes nothing."""
+        """Returns a unit's experiment extended by what the suite has gained since it was begun; writes nothing."""
         config = unit.config()
         written = experiment.config.gate_names or experiment.config.gates
         gates = [gate for gate in config.gates if gate not in written]
@@ -123,7 +125,7 @@ class DoUnit:
         with experiment.opened():
             experiment.work(times)
         outcomes = experiment.outcomes()
-        # Its folder may be older than the suite's file: a row says what was played.
+        # The folder may be older than the suite's file: rows state what was actually played.
         own = (experiment.config.search.simulations or 0, OWN)
         further = [pair for pair in unit.played if pair != own]
         rows = [_row(unit, arm, *own, outcomes.searched) for arm in experiment.teams]
@@ -139,7 +141,7 @@ class DoUnit:
             "policy_weight": config.training.policy_weight,
             "value_weight": config.training.value_weight,
         }
-        # Of all starts, also of those that were killed.
+        # Includes starts that were killed.
         seconds = math.fsum(spent for start in starts(folder.parent) for spent in start.values())
         for row in rows:
             arm_name = row.pop("arm")
@@ -155,7 +157,7 @@ class DoUnit:
         return rows
 
     def _measured(self, experiment: Experiment, arm: Arm) -> dict[str, Any]:
-        """Returns what a set of experts costs to train, the single network 1, and what routings do to its batches."""
+        """Returns a set's training cost relative to the single network and how routings split its batches."""
         from moemcts.learn.routings import measure_routings
 
         config = experiment.config
@@ -168,7 +170,7 @@ class DoUnit:
         }
 
     def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str, advance: Advance) -> Contest:
-        """Plays a set of experts with another budget or routing, all else as in its experiment."""
+        """Plays games of a set of experts with another budget or routing, and everything else as in its experiment."""
         config, matches, trainings = experiment.config, experiment.matches, experiment.trainings
         field, single = matches.field, trainings.single
         search = config.search.model_copy(update={"simulations": budget})
@@ -208,7 +210,7 @@ class DoUnit:
 
 
 def _row(unit: Unit, arm: Arm, budget: int, routing: str, contest: Contest) -> dict[str, Any]:
-    """Returns what was played and what came of it: by how many points an arm is above the single network."""
+    """Returns the row of an arm: what was played, and its lead over the single network in points."""
     points = contest.points(arm.name)
     return {
         "arm": arm.name,

@@ -1,4 +1,4 @@
-"""The settings in the folder of a run, which keeps copies of files that these name."""
+"""The settings file in a run's folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ CONFIG = "config.toml"
 
 
 def written_settings(folder: Path) -> dict[str, Any]:
-    """Returns the settings in the folder of a run, nothing where it is none yet; raises as `read_toml`.
+    """Returns the settings in a run's folder, empty if there are none yet; raises as `read_toml`.
 
-    They are written after the copies. One of what they do not name is left of a start that was killed between the two,
-    and the file itself may be another one since.
+    The settings are written after the copies of the files they name. A copy that they do not name is left over from a
+    start that was killed in between; the original file may have changed since.
     """
     path = folder / CONFIG
     return read_toml(path) if path.exists() else {}

@@ -1,4 +1,4 @@
-"""What a run was made with."""
+"""The environment that a run was made in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moemcts.work import num_cores
 
 
 def environment() -> dict[str, Any]:
-    """Returns versions, machine and command, for `env.json`."""
+    """Returns versions, platform and command line, for `env.json`."""
     import torch
 
     return {
@@ -32,15 +32,18 @@ def environment() -> dict[str, Any]:
 
 
 def as_typed(command: Sequence[str]) -> str:
-    """Returns a command of `env.json` as it can be given to a shell, without where its program is."""
+    """Returns a command from `env.json` as a shell command line, without the program's directory."""
     program = Path(command[0])
-    # Of `python -m moemcts` the first word is the module's file.
+    # Under `python -m moemcts` the first word is the path of the module.
     name = "moemcts" if program.stem in ("moemcts", "__main__") else program.name
     return shlex.join([*(["python"] if program.suffix == ".py" and name != "moemcts" else []), name, *command[1:]])
 
 
 def groups_in_flight(game: Game) -> int:
-    """Returns in how many groups games are best played here: in two where one is searched beside the other."""
-    # Rules in Python hold its lock.
+    """Returns how many groups of games to play at once.
+
+    Two if one group's search can overlap with the other's inference, else one.
+    """
+    # Rules written in Python hold the GIL.
     leaves_lock = game.search_type() is not core.PythonSearch
     return 2 if leaves_lock and num_cores() > 1 else 1

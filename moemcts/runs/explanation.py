@@ -1,4 +1,4 @@
-"""What each expert of a team looks at, over a dataset and in single positions, as numbers and figures."""
+"""Attributions of each expert's answers, over a dataset and in single positions, as numbers and figures."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from moemcts.learn.data.dataset import Dataset
 
 AVERAGES, POSITION = "averages.json", "position.json"
-"""The files of numbers."""
+"""The files with the numbers."""
 NUM_TOP = 5
-"""Planes that are named in tables."""
+"""The number of planes listed in tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Team:
-    """Networks as they are, with the gate between them."""
+    """The networks of a set of experts and its gate."""
 
     game: Game
     gate: PhaseGate
@@ -39,12 +39,12 @@ class Team:
 
     @property
     def plane_names(self) -> tuple[str, ...]:
-        """What planes are called; their numbers where the game does not say."""
+        """The names of the planes; `plane <i>` if the game does not name them."""
         names = self.game.spec.plane_names
         return names or tuple(f"plane {i}" for i in range(self.game.spec.observation_shape[0]))
 
     def by_network(self) -> list[list[int]]:
-        """Returns phases by their network, `[[0, 1, 2]]` of a single one: those whose weights are the same share it."""
+        """Returns the phases grouped by network; phases whose networks have equal weights share one."""
         found: list[list[int]] = []
         for phase, network in enumerate(self.networks):
             alike = (phases for phases in found if _are_alike(self.networks[phases[0]], network))
@@ -57,23 +57,23 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True)
 class Average:
-    """What one answer of one expert comes from, on average over positions of one phase."""
+    """Attributions of one answer of one expert, averaged over positions of one phase."""
 
     expert: str
     phase: str
     answer: Answer
     num_positions: int
     mean: FloatArray
-    """Attribution of each plane, signed, `[C]`."""
+    """Signed attribution of each plane, `[C]`."""
     magnitude: FloatArray
-    """The same with every cell's attribution taken absolutely, `[C]`."""
+    """Absolute attribution of each plane: the absolute values of all cells, summed, `[C]`."""
     cells: FloatArray
-    """Attribution of each cell, all planes together, taken absolutely, `[H, W]`."""
+    """Absolute attribution of each cell, summed over planes, `[H, W]`."""
     gap: float
-    """Mean distance from completeness, relative to the mean change of the answer."""
+    """Mean completeness error, relative to the mean change of the answer."""
 
     def to_json(self, names: Sequence[str]) -> dict[str, Any]:
-        """Returns the numbers as JSON values, planes by name."""
+        """Returns the numbers as JSON values, with the planes by name."""
         return {
             "expert": self.expert,
             "phase": self.phase,
@@ -85,16 +85,17 @@ class Average:
         }
 
     def top(self, names: Sequence[str]) -> list[tuple[str, float]]:
-        """Returns the planes of largest magnitude, with their share of all planes' magnitude."""
+        """Returns the planes of largest magnitude, each with its share of the total magnitude."""
         total = max(float(self.magnitude.sum()), 1e-12)
         order = np.argsort(-self.magnitude, kind="stable")[:NUM_TOP]
         return [(names[i], float(self.magnitude[i]) / total) for i in order]
 
 
 def draw_positions(team: Team, dataset: Dataset, num_positions: int, seed: int) -> dict[str, IntArray]:
-    """Returns rows of each phase by its name, `num_positions` or all if there are fewer; phases without are left out.
+    """Returns up to `num_positions` random rows of each phase, by the phase's name.
 
-    A position is in its weightiest phase. Raises MoemctsError for a dataset without positions.
+    A position belongs to the phase of the largest weight; phases without positions are left out. Raises MoemctsError if
+    the dataset is empty.
     """
     weightiest = dataset.phase_weights(team.gate).argmax(axis=1)
     rng = np.random.default_rng(seed)
@@ -108,7 +109,7 @@ def draw_positions(team: Team, dataset: Dataset, num_positions: int, seed: int) 
 
 
 def mean_planes(dataset: Dataset, drawn: Mapping[str, IntArray]) -> FloatArray:
-    """Returns the mean of the planes of all positions drawn, `[C, H, W]`: a baseline."""
+    """Returns the mean planes of all drawn positions, `[C, H, W]`, for use as a baseline."""
     planes = dataset.views(np.concatenate(list(drawn.values()))).observations()
     return np.asarray(planes.mean(axis=0), dtype=np.float32)
 
@@ -123,10 +124,10 @@ def explain_dataset(
     device: str = "cpu",
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Average]:
-    """Returns, for every expert, phase and answer, where the answer comes from on average over the rows drawn.
+    """Returns average attributions over the drawn rows for every expert, phase and answer.
 
-    A network of several phases is asked about each of these as its expert, and about others once. The baseline
-    `[C, H, W]` is all zeros if not given.
+    A network that serves several phases is evaluated on each of these as that phase's expert, and on every other phase
+    once. The baseline `[C, H, W]` is all zeros by default.
     """
     from moemcts.learn.attribution import explain
 
@@ -144,7 +145,7 @@ def explain_dataset(
 
 
 def _asked(team: Team, phases: Iterable[str]) -> list[tuple[str, str]]:
-    """Returns which expert is asked about which phase, each network about each phase once."""
+    """Returns the pairs of expert and phase to evaluate, such that each network sees each phase once."""
     names, drawn = team.gate.phase_names, [*phases]
     shared = [[names[phase] for phase in one] for one in team.by_network()]
     experts = {phase: own for own in shared for phase in own}
@@ -157,7 +158,7 @@ def _asked(team: Team, phases: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> list[Path]:
-    """Writes figures of all experts into a folder, each on its own phase, and returns their files."""
+    """Writes figures of all experts, each on its own phase, into a folder and returns their files."""
     own = [average for average in averages if average.expert == average.phase]
     labels = file_names(team.gate.phase_names)
     files = []
@@ -180,7 +181,7 @@ def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> lis
 
 
 def file_names(phases: Sequence[str]) -> list[str]:
-    """Returns a part of a file's name for each phase, different ones also where letters count as their capitals."""
+    """Returns a part of a file name for each phase, unique even on case-insensitive file systems."""
     labels = ["".join(c if c.isalnum() else "-" for c in phase) for phase in phases]
     if len({label.casefold() for label in labels}) == len(labels):
         return labels
@@ -197,10 +198,10 @@ def explain_position(
     baseline: FloatArray | None = None,
     device: str = "cpu",
 ) -> dict[str, Any]:
-    """Returns what every expert answers to one position and why, and draws it into a folder.
+    """Returns every expert's answers to one position with their attributions, and draws them into a folder.
 
-    A network of several phases is one expert. Heat maps of the cells and bars of the planes, `position-*.png`; the
-    numbers are written too.
+    A network that serves several phases counts as one expert. Writes heat maps of the cells and bars of the planes to
+    `position-*.png`, and the numbers to `position.json`.
     """
     from moemcts.learn.attribution import explain
 
@@ -237,7 +238,7 @@ def explain_position(
     title = f"{text if len(text) < 90 else team.game.spec.name}, seen by player {player}"
     figures["cells"] = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)
     result = {"position": text, "player": player, "experts": experts}
-    # First: by it the folder is known to be ours, should this be interrupted.
+    # Written first: it marks the folder as one of these, even after an interruption.
     write_json(folder / POSITION, result)
     for label, figure in figures.items():
         _save(figure, folder / f"position-{label}.png")

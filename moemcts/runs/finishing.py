@@ -1,4 +1,4 @@
-"""A run of any kind, from what is done of it to its report."""
+"""Finishes runs of any kind and writes their reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from moemcts.runs.training import Training
 from moemcts.work.progress import Progress
 
 REPORT = "report"
-"""The folder in a run's that its report is in."""
+"""The subfolder of a run for its report."""
 
 _REPORTS: dict[type[Run[Any]], Callable[[Any], Report]] = {
     Experiment: lambda run: findings(run.outcomes()),
@@ -30,11 +30,11 @@ _KINDS = {kind.kind: kind for kind in _REPORTS}
 
 
 def untold(report: Report) -> None:
-    """Tells nobody."""
+    """Does nothing with a report."""
 
 
 def finish(run: Run[Any], progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
-    """Does whatever is not done yet of a run, tells its report, writes and returns it; raises as `Run.opened`."""
+    """Finishes a run, passes its report to `tell`, then writes and returns it; raises as `Run.opened`."""
     if run.complaint:
         progress.say(f"warning: {run.complaint}")
     with run.opened(), run.timed():
@@ -46,9 +46,9 @@ def finish(run: Run[Any], progress: Progress, tell: Callable[[Report], None] = u
 
 
 def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
-    """Writes the report of a run that is done anew, and returns it; raises as `read` and `Run.opened`.
+    """Rewrites the report of a finished run and returns it; raises as `read` and `Run.opened`.
 
-    Raises MoemctsError where the run is not done.
+    Raises MoemctsError if the run is not finished.
     """
     run = read(folder, allow_programs=allow_programs)
     with run.opened():
@@ -60,7 +60,7 @@ def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
 
 
 def read(folder: Path, *, allow_programs: bool = False) -> Run[Any]:
-    """Opens a run of any kind to look at; raises as `Run.read`, and UsageError for a kind that there is not."""
+    """Opens a run of any kind for reading; raises as `Run.read`, and UsageError if its kind is unknown."""
     kind = kind_of(folder)
     if kind not in _KINDS:
         raise UsageError(f"expected {' or '.join(_KINDS)} as the kind of the run in {folder}, got {kind!r}")

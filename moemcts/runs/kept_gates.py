@@ -1,4 +1,4 @@
-"""Saved gates, of which a run keeps its own copy: its folder holds all that it needs."""
+"""Copies of saved gates in a run's folder, which make the run self-contained."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from moemcts.store import write_bytes
 
 
 def keep_gate(folder: Path, reference: str) -> None:
-    """Copies a gate into the folder of a run, if it is a saved one."""
+    """Copies a gate into a run's folder if it is a saved one."""
     if reference.endswith(SAVED_GATE):
         write_bytes(_copy(folder, exact_label(reference)), Path(reference).read_bytes())
 
 
 def kept_gate(folder: Path, reference: str, gates: Sequence[str] = ()) -> str:
-    """Returns the run's own copy of a saved gate, or the reference where there is none; `gates` are all of the run."""
+    """Returns the path of the run's copy of a saved gate, or the reference if there is no copy.
+
+    `gates` are all gates of the run.
+    """
     if not reference.endswith(SAVED_GATE) or reference not in _named(folder):
         return reference
     labels = [exact_label(reference)]
     if all(file_label(gate) != file_label(reference) for gate in gates if gate != reference):
-        # Copies did not have a digest before, and gates whose names differ in signs only had one together.
+        # Copies used to have no digest, and gates whose names differ only in punctuation shared one.
         labels.append(file_label(reference))
     return next((str(copy) for label in labels if (copy := _copy(folder, label)).exists()), reference)
 
 
 def _named(folder: Path) -> list[str]:
-    """Returns the gates that the settings in a folder name."""
+    """Returns the gates named in the settings of a folder."""
     settings = written_settings(folder)
     return [settings.get("gate", ""), *settings.get("gates", ())]
 

@@ -1,4 +1,4 @@
-"""Whether experts have learned from games that others are measured on."""
+"""Checks whether experts were trained on games that others are evaluated on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from moemcts.store import MANIFEST, read_toml
 
 
 def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: float) -> str:
-    """Returns a warning where experts may have learned from what a training of that seed is measured on; empty where
-    they have not. `fraction` of its games are held out, where no set is apart; `who` begins the warning.
+    """Returns a warning if experts may have been trained on what a training with that seed is evaluated on, else "".
+
+    `fraction` of the training's games are held out if no set is given for this. The warning begins with `who`.
     """
     if not (experts / MANIFEST).exists():
-        # Nobody can say any more.
+        # Without a manifest nothing is known.
         return ""
     manifest = read_toml(experts / MANIFEST)
     apart = sources.test or sources.validation
@@ -43,13 +44,16 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
 
 
 def training_of(experts: Path) -> Path:
-    """Returns where the training of experts has left its measurements, if it has: theirs alone, or of an arm."""
+    """Returns the folder in which the training of experts leaves its measurements, whether or not it exists.
+
+    Covers experts trained on their own and experts of an experiment's arm.
+    """
     is_alone = experts.name == "experts"
     return experts.parent / "training" if is_alone else experts.parent.parent / "training" / experts.name
 
 
 def _split_of(experts: Path) -> dict[str, Any]:
-    """Returns what decided which games were held out from experts; nothing where that is not known."""
+    """Returns what decided which games were held out from experts; empty if unknown."""
     from moemcts.learn.training.trainer import read_identity
 
     found = read_identity(training_of(experts)) or {}
@@ -59,7 +63,7 @@ def _split_of(experts: Path) -> dict[str, Any]:
 
 
 def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Returns how another split differs from that of a run with the same seed, in words."""
+    """Returns a description of how another split differs from that of a run with the same seed."""
     if not theirs:
         return "with a split that is not known here"
     if theirs["data"] != ours["data"]:

@@ -1,4 +1,4 @@
-"""What runs that train experts share: games to learn from, trainings, and what they measured."""
+"""What runs that train experts share: training games, trainings, and their measurements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Config = TypeVar("Config", bound=LearningConfig)
 
 
 def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
-    """Returns the part that plays the games to learn from, or that looks at the dataset that is named."""
+    """Returns the part that plays or imports the training games, or that opens the dataset given instead."""
     data = config.data
     decided_by: dict[str, Any] = {"game": config.game, "seed": config.seed}
     unit = "samples"
@@ -53,7 +53,7 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
 
 
 def check_data(config: LearningConfig, game: Game) -> None:
-    """Raises UsageError or MoemctsError where there is nobody to play the games to learn from, or to read them."""
+    """Raises UsageError or MoemctsError if the agents or the reader that provide the games cannot be made."""
     if config.data.games:
         reader_of(config, game)
     elif not config.data.folder:
@@ -61,8 +61,9 @@ def check_data(config: LearningConfig, game: Game) -> None:
 
 
 def check_given(config: LearningConfig, game: Game) -> None:
-    """Raises UsageError where games that are named, to learn from or to measure on, are not there, ForeignData where
-    they are of another game.
+    """Checks that the games given for training and evaluation can be used.
+
+    Raises UsageError if they do not exist, and ForeignData if they belong to another game.
     """
     if config.data.games:
         games_file(config)
@@ -70,7 +71,7 @@ def check_given(config: LearningConfig, game: Game) -> None:
 
 
 def training_decided_by(config: LearningConfig, arm: Arm, seed: int, data: Part) -> dict[str, Any]:
-    """Returns what decides a training of an arm and a seed from what a part has gathered, by dotted path."""
+    """Returns the settings that decide a training of an arm and seed on a part's samples, by dotted path."""
     settings = config.training.model_copy(update={"seed": seed}).identity()
     return {
         **data.decided_by,
@@ -83,7 +84,7 @@ def training_decided_by(config: LearningConfig, arm: Arm, seed: int, data: Part)
 
 
 def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
-    """Plays the games to learn from, as far as they are not there yet."""
+    """Plays those training games that are not there yet."""
     from moemcts.learn.data.generation import generate
 
     generate(
@@ -113,10 +114,10 @@ def train_experts(
     ranks: Ranks | None = None,
     seed: int | None = None,
 ) -> None:
-    """Trains one expert per phase and writes them with their manifest; goes on with what was interrupted.
+    """Trains one expert per phase and writes them with their manifest; resumes an interrupted training.
 
-    Where the configuration has a `start`, it is begun with the experts in the folder `start`. `seed` is that of the
-    configuration where none is given.
+    If the configuration has a `start`, training starts from the experts in the folder `start`. `seed` defaults to that
+    of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts
     from moemcts.learn.loop.training import staged
@@ -162,14 +163,14 @@ def train_experts(
 
 
 def measurements(folder: Path) -> list[Mapping[str, Any]]:
-    """Returns what a training measured that counts: measurements after which it was put back are left out."""
+    """Returns a training's measurements, except those after which it was rolled back."""
     from moemcts.learn.training.metrics_log import read_log
 
     return [entry for entry in read_log(folder / "metrics.jsonl") if not entry.get("spike")]
 
 
 def data_players(config: LearningConfig, game: Game) -> list[Agent]:
-    """Returns who plays the games to learn from, one per seat; where others are named, who is learned from is first."""
+    """Returns the agents that play the training games, one per seat; with opponents, the one to learn from is first."""
     from moemcts.learn.data.varied import seated
 
     data = config.data
@@ -179,8 +180,9 @@ def data_players(config: LearningConfig, game: Game) -> list[Agent]:
 
 
 def with_players(config: Config) -> Config:
-    """Returns the configuration with what is chosen here for experts that play the games to learn from, such as what
-    runs them, written into their references, and with these as whole paths.
+    """Returns the configuration with resolved references of the agents that play the training games.
+
+    References of experts then state what is chosen on this machine, such as the backend, and have absolute paths.
     """
     data, game = config.data, plugins().game(config.game)
     named = {"agent": data.agent, "against": data.against}
@@ -189,19 +191,19 @@ def with_players(config: Config) -> Config:
 
 
 def with_data_paths(config: Config) -> Config:
-    """Returns the configuration with the places of given games as they are found from everywhere."""
+    """Returns the configuration with absolute paths of given games and datasets."""
     named = {key: getattr(config.data, key) for key in ("folder", "games", "validation", "test")}
     update = {key: str(Path(place).absolute()) for key, place in named.items() if place}
     return config.model_copy(update={"data": config.data.model_copy(update=update)})
 
 
 def reader_of(config: LearningConfig, game: Game) -> Reader:
-    """Returns what reads the file of games that a run learns from."""
+    """Returns the reader of the file of games that a run learns from."""
     return plugins().reader(config.data.reader or plugins().reader_of(Path(config.data.games), game), game)
 
 
 def games_file(config: LearningConfig) -> Path:
-    """Returns the file of games that a run learns from; raises UsageError where there is none."""
+    """Returns the file of games that a run learns from; raises UsageError if it does not exist."""
     file = Path(config.data.games)
     if not file.is_file():
         raise UsageError(f"expected a file of games, there is none at {file}")
@@ -209,7 +211,7 @@ def games_file(config: LearningConfig) -> Path:
 
 
 def _import(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
-    # What is there is whole: a reader writes all or nothing.
+    # Existing output is complete: a reader writes all or nothing.
     if not out.exists():
         reader_of(config, game).read([games_file(config)], out, reference=config.game, on_progress=advance)
 

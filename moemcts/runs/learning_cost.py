@@ -1,4 +1,4 @@
-"""What a training costs: how often it sees the samples and how often it is measured, from some games."""
+"""The cost of a training in passes over the samples and measurements, estimated from some games."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from moemcts.learn.training.stages import PlanStep, Stage, plan
 
 @dataclass(frozen=True)
 class LearningCost:
-    """Work of one arm and seed."""
+    """The cost of training one arm with one seed."""
 
     passes: float
-    """How often samples are learned from, each counted by its share of all."""
+    """Passes over all samples; a pass over a share of the samples counts as that share."""
     measurements: float
-    """How often everything held out is measured."""
+    """Measurements of all held-out samples."""
     trainings: int
-    """Stages, each of which starts anew."""
+    """Stages, each of which is a training of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """The phases of some positions, `N` of them, that stand for all that is learned from."""
+    """Phases of `N` positions, as a sample of the training data."""
 
     games: IntArray
-    """The number of the game that each is from, `[N]`."""
+    """The index of each position's game, `[N]`."""
     plies: IntArray
     """`[N]`."""
     phases: FloatArray
-    """What each phase weighs, `[N, K]`."""
+    """The weight of each phase, `[N, K]`."""
 
     @classmethod
     def of(cls, gate: PhaseGate, game: Game, games: Sequence[Sequence[State]]) -> Self:
-        """Returns what a gate sees in games: their positions with somebody to move.
+        """Returns the phases of all positions in some games in which a player is to move.
 
-        Raises MoemctsError where the gate is wrong.
+        Raises MoemctsError if the gate's weights are invalid.
         """
         states = [state for one in games for state in one]
         weights = checked_weights(gate, game.views([(state, state.active_players[0]) for state in states]))
@@ -71,16 +71,16 @@ def learning_cost(
     *,
     interval: float | None = None,
 ) -> LearningCost:
-    """Returns what a scheme costs with a gate where games are like these; see `cost_of`."""
+    """Returns the cost of a scheme with a gate, given representative games; see `cost_of`."""
     return cost_of(scheme, gate.num_phases, Seen.of(gate, game, games), epochs, interval=interval)
 
 
 def cost_of(
     scheme: Scheme, num_phases: int, seen: Seen, epochs: float, *, interval: float | None = None
 ) -> LearningCost:
-    """Returns what a scheme costs where samples are like these; `epochs` is a stage's configured length.
+    """Returns the cost of a scheme, given representative samples; `epochs` is the configured length of a stage.
 
-    `interval` is how often all samples could be learned from between measurements; one epoch of the stage if None.
+    `interval` is the number of passes over all samples between measurements; if None, one epoch of the stage.
     """
     steps = steps_of(scheme, num_phases)
     if steps is None:
@@ -94,6 +94,6 @@ def cost_of(
 
 
 def steps_of(scheme: Scheme, num_phases: int) -> list[PlanStep] | None:
-    """Returns the stages of all experts in the order of training; None of a scheme that trains in another way."""
+    """Returns the stages of all experts in training order; None if the scheme does not train in stages."""
     experts = [scheme.stages_of(phase, num_phases) for phase in range(num_phases)]
     return None if any(stages is None for stages in experts) else plan([stages or () for stages in experts])

@@ -1,4 +1,4 @@
-"""Matches as users name them: agents, openings and limits in words, played in this process or in several."""
+"""Matches given by references and plain values: agents, openings and limits; played in one or several processes."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from moemcts.store import parse_json
 from moemcts.work import num_cores, workers
 
 Result = DuelResult | MatchResult | SoloResult
-"""What a match says: of agents that play each other, the same others, or each alone."""
+"""The result of a match between the agents, against the same opponents, or of each agent alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchPlan:
-    """A match in words and numbers: what a worker process needs to know of it."""
+    """A match as plain values: what a worker process needs to recreate it."""
 
     game: str
     agents: tuple[str, ...]
     against: str | None = None
-    """Who sits in all other seats, for each agent in turn; None where the agents play each other, or each alone."""
+    """The opponent in all other seats, for each agent in turn; None if the agents play each other, or each alone."""
     num_games: int = 100
-    """In all, or of each agent against the others."""
+    """Games in total, or of each agent against the opponents."""
     seed: int = 0
     openings: Path | None = None
-    """A file; the game's own start positions, by seed, without one."""
+    """A file of openings; if None, the game's own start positions, chosen by seed."""
     random_plies: int | None = None
-    """Before games from the game's own start positions; None lets the game decide, see `starts`."""
+    """Random plies before games from the game's own start positions; None lets the game decide, see `starts`."""
     order: Order = "random"
     opening_plies: int | None = None
     limits: Mapping[str, Any] = field(default_factory=dict)
-    """Of experts that name no limit of their own."""
+    """Limits for experts that name none of their own."""
     max_plies: int | None = None
     adjudication: Adjudication | None = None
     sprt: Sprt | None = None
     agent_timeout: float | None = None
-    """Seconds per decision, beyond which an agent loses the game."""
+    """Seconds per decision; an agent that exceeds them loses the game."""
     max_parallel: int = 256
     num_workers: int = 1
-    """Processes; 0 for one per core."""
+    """Number of processes; 0 for one per core."""
     resolved: Mapping[str, str] = field(default_factory=dict)
-    """References that say more, as which backend runs the networks, by those that users write."""
+    """Resolved references, such as with the backend that runs the networks, by the reference that the user wrote."""
 
 
 class Match:
-    """The match of a plan: its agents and its schedule, made when they are first asked for."""
+    """The match of a plan; its agents and its schedule are created lazily."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        """Raises UsageError for what cannot be played: unknown names, agents without a seat, adjudication."""
+        """Raises UsageError for unknown names, agents without a seat and unsupported adjudication."""
         self.plan = plan
         self.game: Game = plugins().game(plan.game)
         if len(set(plan.agents)) < len(plan.agents):
@@ -84,7 +84,7 @@ class Match:
 
     @property
     def is_solo(self) -> bool:
-        """Whether the game has one player: then the agents play the same starts, each alone."""
+        """Whether the game has one player; the agents then play the same starts, each alone."""
         return self.game.spec.num_players == 1
 
     @property
@@ -99,20 +99,20 @@ class Match:
 
     @cached_property
     def field(self) -> Contestant | None:
-        """Who sits in all other seats, if anybody."""
+        """The opponent in all other seats, if any."""
         against = self.plan.against
         return None if against is None else self._contestants([against])[against]
 
     @cached_property
     def suite(self) -> Suite | None:
-        """What is in the file of openings."""
+        """The contents of the file of openings, if any."""
         if self.plan.openings is None:
             return None
         return read_openings(self.game, self.plan.openings, plies=self.plan.opening_plies)
 
     @cached_property
     def openings(self) -> list[Opening]:
-        """The openings that are played."""
+        """The openings to play."""
         num_openings = -(-self.plan.num_games // self.num_seatings)
         if self.suite is not None:
             return self.suite.choose(num_openings, self.plan.order, self.plan.seed)
@@ -129,12 +129,12 @@ class Match:
 
     @property
     def num_seatings(self) -> int:
-        """How many games are played on one opening."""
+        """Games per opening."""
         return len(duel_seatings(self.game, self.plan.agents)) if self.is_duel else self.game.spec.num_players
 
     @property
     def num_games(self) -> int:
-        """How many games there are in all."""
+        """Games in total."""
         return self.plan.num_games * (1 if self.is_duel else len(self.plan.agents))
 
     @cached_property
@@ -153,17 +153,17 @@ class Match:
 
     @property
     def lineups(self) -> Sequence[Lineup]:
-        """The games, in their order."""
+        """The games in the order of the schedule."""
         return self.schedule.lineups
 
     @cached_property
     def is_timed(self) -> bool:
-        """Whether time limits an agent: then games are played one after the other, whatever the plan says."""
+        """Whether an agent has a time limit; games are then played one after the other, whatever the plan says."""
         return any(map(self.plan.limits.__contains__, TIMES)) or any(one.is_timed for one in self._all)
 
     @cached_property
     def conditions(self) -> Conditions:
-        """How the games are played; where time limits an agent, so that none takes another's."""
+        """How the games are played; with time limits not in parallel, so that no agent takes another's time."""
         plan, is_timed = self.plan, self.is_timed
         return Conditions(
             seed=plan.seed,
@@ -176,9 +176,9 @@ class Match:
         )
 
     def play(self, path: Path | None = None, *, watch: Watch | None = None, keep_thoughts: bool = True) -> Result:
-        """Plays the match and returns it; finished games are kept in the file `path` and not played again.
+        """Plays the match and returns its result; finished games are stored in the file `path` and not played again.
 
-        Without `keep_thoughts` what agents thought is in that file alone: in memory it takes most of the room.
+        Without `keep_thoughts`, the agents' thoughts are stored in that file only: they take up most of the memory.
         """
         schedule, sprt = self.schedule, self.plan.sprt
         count = 1 if self.is_timed else min(self.plan.num_workers or num_cores(), self.num_games)
@@ -224,32 +224,33 @@ class Match:
             raise UsageError(f"expected two seatings for a sequential test, got {self.num_seatings}")
 
     def _identity(self) -> dict[str, Any]:
-        """Returns what else decides the games: what runs the networks, their weights, limits."""
+        """Returns what else decides the games: backends, weights and limits."""
         found = {"agents": self._resolved(), "limits": dict(self.plan.limits)}
         return {**identity_of([one.reference for one in self._all], self.plan.game), **found}
 
 
 def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:
-    """Returns the plan with what was chosen for its agents when the match in a file was begun, if there is one.
+    """Returns the plan with the choices that were made for its agents when the match in `path` was begun, if it was.
 
-    What `auto` meant then, such as what runs the networks, it means until the match is over, whatever is quickest now.
+    What `auto` was resolved to then, such as a backend, stays in effect for the whole match, even if another is faster
+    now.
     """
     references = [*plan.agents, *([] if plan.against is None else [plan.against])]
     return plan if path is None else replace(plan, resolved={**chosen_in(path, references), **plan.resolved})
 
 
 def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
-    """Returns what was chosen for agents when a file of games was begun: references that say more, by those of users.
+    """Returns the resolved references of agents in a file of games, by the reference that the user wrote.
 
-    A file may be somebody else's: it chooses no program, and of experts no more than what runs their networks. Of a
-    file that is none of games nothing is said: whoever opens it does.
+    The file may come from an untrusted source: it may not choose programs, and for experts only how their networks are
+    run. Returns an empty dictionary for a file that holds no games; opening it raises the error.
     """
     if not path.is_file():
         return {}
     try:
         with path.open("rb") as file:
             header = parse_json(file.readline())
-        # Tables of tournaments have it as the agents' names, matches beside them.
+        # Tournaments store these as the agents' names, matches separately.
         known = {**header.get("agents", {}), **header["identity"].get("agents", {})}
         told = {name: str(known[name]) for name in references if name in known}
         return {name: more for name, more in told.items() if says_more(more, name) and _may_say(more, name)}
@@ -258,7 +259,7 @@ def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
 
 
 def _may_say(told: str, reference: str) -> bool:
-    """Returns whether a reference that was read from a file may be made in place of a user's, of which it says more."""
+    """Returns whether a reference read from a file may replace the user's reference, which it resolves."""
     if not names_experts(reference):
         return not program_agent(told)
     written, options = parse_reference(reference)[1], parse_reference(told)[1]
@@ -266,6 +267,6 @@ def _may_say(told: str, reference: str) -> bool:
 
 
 def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:
-    """Returns the game and the schedule of a plan, made anew where this is called."""
+    """Returns the game and the lineups of a plan, recreated in the calling process."""
     match = Match(plan)
     return match.game, match.lineups

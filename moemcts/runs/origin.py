@@ -1,4 +1,4 @@
-"""Where a measurement comes from: the command, the commit of the code, the machine."""
+"""The origin of a measurement: command, commit and machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moemcts.work.processor import processor
 
 
 def origin() -> dict[str, Any]:
-    """Returns command, version, commit, machine and date, as each row of a benchmark has them."""
+    """Returns command, version, commit, machine and date, as in each row of a benchmark."""
     return {
         "command": shlex.join(["moemcts", *sys.argv[1:]]),
         "version": __version__,
@@ -26,7 +26,7 @@ def origin() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """Returns the commit of the code, with `+` where it was changed since; the version's where there is no git."""
+    """Returns the commit of the code, with `+` if there are local changes; the version if git is unavailable."""
     folder = Path(__file__).parent
     try:
         head, changes = (
@@ -39,6 +39,6 @@ def commit() -> str:
 
 
 def machine() -> str:
-    """Returns the processor's name and the number of its cores."""
+    """Returns the processor's name and its number of cores."""
     here = processor()
     return f"{here.name} x {here.num_listed}" if here.num_listed else here.name or platform.machine()

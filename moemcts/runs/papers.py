@@ -43,26 +43,26 @@ PRESET = "preset"
 
 
 class Made(Frozen):
-    """Something that is made once in a folder and that experiments share."""
+    """A step whose output experiments share; it is made once per folder."""
 
     command: str = ""
-    """After `moemcts`; `{NAME}` is the folder of something else that is made first, `{here}` its own. Empty where it
-    has to be given."""
+    """The command, without `moemcts`; `{NAME}` is the folder of another step, which is made first, and `{here}` the
+    step's own. Empty if the output has to be given."""
     given: str = ""
-    """In its place where the user gives games; `{data}` is what they gave."""
+    """The command to use instead if the user gives games; `{data}` is what they gave."""
     presets: tuple[str, ...] = ()
-    """The presets in which the command may stand for what is given; all where empty."""
+    """The presets in which `command` may replace given games; all if empty."""
 
 
 class Number(Frozen):
-    """A published number and where ours is."""
+    """A published number and where to find ours."""
 
     what: str
     paper: str
     ours: str = ""
-    """The step, a colon, and the path in the JSON it printed; empty where only the paper has one."""
+    """The step, a colon, and the path in the JSON output of its command; empty if only the paper has the number."""
     factor: float = 1.0
-    """What ours is multiplied by, such as 100 for percent."""
+    """The factor that ours is multiplied by, such as 100 for percent."""
 
 
 class PaperExperiment(Frozen):
@@ -71,32 +71,32 @@ class PaperExperiment(Frozen):
     name: str
     title: str
     sources: tuple[str, ...]
-    """Papers with their tables and figures."""
+    """Papers with the numbers of their tables and figures."""
     steps: tuple[str, ...]
-    """What has to be made for it; what these need comes by itself."""
+    """The steps it needs; their dependencies are added automatically."""
     numbers: tuple[Number, ...] = ()
     missing: str = ""
-    """What of the published experiment is not done here, and why."""
+    """Parts of the published experiment that are not reproduced, and why."""
     programs: tuple[str, ...] = ()
-    """Programs of the machine that it starts."""
+    """External programs that it starts."""
 
 
 class PaperList(Frozen):
-    """All that plugins hand over, joined."""
+    """The tables of all plugins, merged."""
 
     sizes: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
     make: Mapping[str, Made] = Field(default_factory=dict)
     experiment: tuple[PaperExperiment, ...] = ()
 
     def find(self, name: str) -> PaperExperiment:
-        """Returns the experiment of a name; raises UsageError for an unknown one."""
+        """Returns the experiment with that name; raises UsageError if it is unknown."""
         for one in self.experiment:
             if one.name == name:
                 return one
         raise unknown_name("experiment", name, [one.name for one in self.experiment])
 
     def size(self, preset: str, changes: Sequence[str]) -> dict[str, str]:
-        """Returns the numbers of a preset with the user's changes, `samples=2000`; raises UsageError."""
+        """Returns the sizes of a preset with the user's changes, such as `samples=2000`; raises UsageError."""
         if preset not in self.sizes:
             raise unknown_name("preset", preset, self.sizes)
         values = dict(self.sizes[preset])
@@ -110,7 +110,7 @@ class PaperList(Frozen):
         return {**values, PRESET: preset}
 
     def needed(self, steps: Sequence[str], *, is_given: bool, preset: str) -> list[str]:
-        """Returns what has to be made for some steps, in order: what something needs stands before it."""
+        """Returns some steps and their dependencies, in order: each step after those it needs."""
         found: dict[str, None] = {}
 
         def add(name: str, above: tuple[str, ...]) -> None:
@@ -128,7 +128,7 @@ class PaperList(Frozen):
         return list(found)
 
     def command(self, name: str, *, is_given: bool, preset: str) -> str:
-        """Returns the command that makes something; raises UsageError where that has to be given."""
+        """Returns the command of a step; raises UsageError if its output has to be given."""
         made = self.make[name]
         if is_given and made.given:
             return made.given
@@ -145,10 +145,10 @@ def placeholders(command: str) -> Iterator[str]:
 
 
 def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> list[str]:
-    """Returns the words of a command with their names replaced; raises UsageError for a name that stands for nothing.
+    """Returns the words of a command with its placeholders replaced; raises UsageError for an unknown placeholder.
 
-    Names of places are replaced inside words, so that they may have spaces; a size that is a word of its own may stand
-    for several words.
+    Paths are substituted within words, so they may contain spaces; a size that is a word of its own may expand to
+    several words.
     """
     found: list[str] = []
     try:
@@ -163,7 +163,7 @@ def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> 
 
 
 def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:
-    """Returns the lists of all plugins as one; raises UsageError for one that is none or two things of one name."""
+    """Returns the lists of all plugins merged into one; raises UsageError for invalid tables and duplicate names."""
     sizes: dict[str, dict[str, str]] = {}
     make: dict[str, Made] = {}
     experiments: list[PaperExperiment] = []
@@ -185,10 +185,10 @@ def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:
 
 
 def printed_at(value: Any, path: str) -> Any:
-    """Returns what is at a path of keys and numbers apart by points in what a command printed; None for nothing.
+    """Returns the value at a dotted path of keys and indices in a command's output; None if there is none.
 
-    `*` takes every item of a list or table and yields a list. What is printed has lists, and keys with points in them,
-    which settings do not have and `dotted.lookup` does not know.
+    `*` maps over all items of a list or table and yields a list. `dotted.lookup` does not fit: a command's output,
+    unlike settings, has lists and keys that contain dots.
     """
     if not path:
         return value
@@ -197,7 +197,7 @@ def printed_at(value: Any, path: str) -> Any:
         items = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else []
         return [printed_at(item, rest) for item in items]
     if isinstance(value, Mapping):
-        # Keys may hold points themselves, such as names of agents: the longest that fits.
+        # Keys, such as names of agents, may contain dots: take the longest match.
         keys = [one for one in value if path == one or path.startswith(f"{one}.")]
         if not keys:
             return None

@@ -1,4 +1,4 @@
-"""Whether every expert has samples to learn from, known before the first is trained."""
+"""Checks that every expert has samples to learn from before any training starts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def check_samples(
     run: Run[Any], trainings: Sequence[tuple[Arm, PhaseGate]], open_samples: Callable[[], Sources], seeds: Sequence[int]
 ) -> None:
-    """Raises MoemctsError, with what to do, where an expert would have no samples to learn from in one of the seeds.
+    """Raises MoemctsError, with a remedy, if an expert would have no samples to learn from with one of the seeds.
 
-    Nothing is computed but phase weights, which the trainings need too: they are kept beside the samples.
+    Computes nothing but phase weights, which the trainings need too and which are cached beside the samples.
     """
     from moemcts.learn.training.sample_weights import has_samples, no_samples
 
@@ -42,7 +42,7 @@ def check_samples(
 
 
 def _partial_stages(arm: Arm, gate: PhaseGate) -> list[Stage]:
-    """Returns the stages of a training that leave out phases, each once, in their order."""
+    """Returns the stages of a training that leave out phases, in training order."""
     from moemcts.runs.learning_cost import steps_of
 
     steps = steps_of(plugins().scheme(arm.scheme), gate.num_phases) or ()

@@ -1,4 +1,4 @@
-"""What the phases of a gate are, in the samples learned from and along one game."""
+"""Descriptions of a gate's phases: their frequencies in a dataset and their course over a game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def describe_phases(reference: str, label: str, gate: PhaseGate, dataset: Dataset, timeline: Timeline | None) -> Phases:
-    """Returns how often each phase of a gate is in a dataset, with one game beside it."""
+    """Returns the frequency of each of a gate's phases in a dataset, together with one game."""
     summary = (type(gate).__doc__ or "").split("\n\n")[0].replace("\n", " ")
     return Phases(
         gate=reference,
@@ -29,7 +29,7 @@ def describe_phases(reference: str, label: str, gate: PhaseGate, dataset: Datase
 
 
 def _made_with(gate: PhaseGate) -> str:
-    """Returns a sentence on what a gate was made with, such as where it cuts; empty where there is nothing to say."""
+    """Returns a sentence on the parameters of a gate, such as its cuts; empty if it has none."""
     told = {
         key: ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         for key, value in gate.parameters.items()
@@ -38,7 +38,7 @@ def _made_with(gate: PhaseGate) -> str:
 
 
 def timeline_of(record: GameRecord, start: State | int, game: Game, team: ExpertSet) -> Timeline | None:
-    """Returns a recorded game as a team saw it from its seat; None where it was never its move."""
+    """Returns a recorded game as seen by a team from its seat; None if it was never to move."""
     player = record.focus or 0
     states = _states(record, start, game)
     seen = [state for state in states if player in state.active_players]

@@ -1,4 +1,4 @@
-"""How large an experiment is by the name of its size, and what its game adds to that."""
+"""Presets: sizes of experiments by name, with overrides by the game."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from moemcts.plugins import plugins
 
 
 def preset_names() -> list[str]:
-    """Returns the presets, the smallest first."""
+    """Returns the names of the presets, smallest first."""
     return list(_presets())
 
 
 def load_preset(name: str) -> dict[str, Any]:
-    """Returns the values of a preset; raises UsageError for an unknown one."""
+    """Returns the values of a preset; raises UsageError if it is unknown."""
     presets = _presets()
     if name not in presets:
         raise unknown_name("preset", name, presets)
@@ -27,8 +27,10 @@ def load_preset(name: str) -> dict[str, Any]:
 
 
 def layered(reference: str, preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings by dotted path: how the game that a user names is searched, over it a preset, over that what
-    fits the game, and over all what the preset says of it by its `own`.
+    """Returns the settings of a game and a preset, by dotted path.
+
+    In order of increasing precedence: the game's search settings, the preset, the game's own settings, and `own`, what
+    the preset says for this game.
     """
     searched = {"search": plugins().search_settings(plugins().game(reference))}
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Settings from a file that would start programs of this machine or let others run code here, refused."""
+"""Refuses settings from a file that would start programs on this machine or let others run code on it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 def refuse_programs(config: RunConfig, where: str) -> None:
-    """Raises UsageError if a setting that was read from `where` names an agent that runs programs, or a cluster."""
+    """Raises UsageError if a setting read from `where` names an agent that runs programs, or a cluster."""
     refuse_programs_in(config.model_dump(), where)
 
 
 def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
-    """Raises UsageError if a value of a table that was read from `where` names an agent that runs programs, or workers
-    of a cluster, whose results are unpickled.
+    """Refuses a value that would start programs or let others run code on this machine.
+
+    Raises UsageError if a value read from `where` names an agent that runs programs, or workers on a cluster, whose
+    results are unpickled.
     """
     workers = values.get("workers")
     if isinstance(workers, str) and workers.startswith(f"{HERE}://"):
@@ -40,7 +42,7 @@ def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
 
 
 def program_agent(reference: str) -> str:
-    """Returns the agent that runs programs and is named in a reference or in its options; empty where none is."""
+    """Returns the name of an agent that runs programs, if a reference or its options name one, else ""."""
     agents = plugins().agents
     if not any(entry.runs_programs for entry in agents.values()):
         return ""
@@ -54,5 +56,5 @@ def program_agent(reference: str) -> str:
 
 
 def texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Yields all texts in tables and lists with their dotted paths."""
+    """Yields all strings in tables and lists, with their dotted paths."""
     return ((path, leaf) for path, leaf in leaves(value) if isinstance(leaf, str))

@@ -1,4 +1,4 @@
-"""One published experiment in a folder: its steps are done as commands, and what they print stands beside the paper."""
+"""Reproduces a published experiment in a folder: runs its steps as commands and compares their output to the paper."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, 
 from moemcts.store import read_json, write_json
 
 CommandLine = Callable[[Sequence[str]], str]
-"""Runs one command and returns what it printed on standard output."""
+"""Runs a command and returns its standard output."""
 RESUMED = ("run", "train", "selfplay")
-"""Commands whose folder says how to go on, by `--resume`."""
+"""Commands that can be resumed from their folder with `--resume`."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment of a paper at some size, in a folder that experiments share."""
+    """An experiment of a paper at a given size, in a folder shared by experiments."""
 
     papers: PaperList
     experiment: PaperExperiment
     sizes: Mapping[str, str]
     folder: Path
-    """Of all experiments of this size: `made/` is shared, each has a folder of its own name."""
+    """The folder of all experiments of this size; `made/` is shared, and each experiment has a folder named after
+    it."""
     data: Path | None = None
-    """Games that the user gives."""
+    """Games given by the user."""
 
     @property
     def steps(self) -> list[str]:
-        """What has to be made, in order."""
+        """The steps to run, in order."""
         return self.papers.needed(self.experiment.steps, is_given=self.data is not None, preset=self.sizes["preset"])
 
     @property
     def uses_data(self) -> bool:
-        """Whether any step learns from games that the user gives."""
+        """Whether any step learns from the games given by the user."""
         commands = (self.papers.command(step, is_given=True, preset=self.sizes["preset"]) for step in self.steps)
         return self.data is not None and any(f"{{{DATA}}}" in command for command in commands)
 
     def command(self, step: str) -> list[str]:
-        """Returns the words of the command that makes a step, after `moemcts`."""
+        """Returns the words of a step's command, without `moemcts`."""
         places = {
             **{name: str(self._made / name) for name in self.papers.make},
             HERE: str(self._made / step),
@@ -58,7 +59,7 @@ class Reproduction:
         return words(text, self.sizes, places)
 
     def check(self, commands: Container[str]) -> None:
-        """Raises UsageError where a step needs a command that there is not, MoemctsError where a program is missing."""
+        """Raises UsageError if a step needs an unknown command, and MoemctsError if a program is missing."""
         for program in self.experiment.programs:
             if not has_program(program):
                 raise MoemctsError(
@@ -71,7 +72,7 @@ class Reproduction:
                 raise UsageError(f"{self.experiment.name} needs `moemcts {first}`, which this version has not")
 
     def work(self, do: CommandLine, say: Callable[[str], None]) -> None:
-        """Does all steps that are not done yet; what a step printed is kept beside its folder."""
+        """Runs all steps that are not done yet; stores each step's output beside its folder."""
         steps = self.steps
         for number, step in enumerate(steps, 1):
             command = self.command(step)
@@ -86,16 +87,16 @@ class Reproduction:
                 )
             say(f"{self.experiment.name}, step {number} of {len(steps)}: moemcts {shlex.join(command)}")
             if known and (whole := self._made / step / IMPORT_REPORT).exists():
-                # Killed after the import and before its answer was kept: it refuses a folder that is there.
+                # Killed after the import and before its output was stored: the import refuses an existing folder.
                 answer = read_json(whole)
             else:
-                # Whoever comes after a kill sees what the folder was begun by.
+                # After a kill, this tells which command the folder was begun with.
                 write_json(kept, {"command": command})
                 answer = _parsed(do(self._resumed(step, command)))
             write_json(kept, {"command": command, "answer": answer})
 
     def report(self) -> Report:
-        """Returns the paper's numbers beside ours; the steps must be done."""
+        """Returns a report with the paper's numbers beside ours; the steps must be done."""
         one = self.experiment
         rows = [[number.what, number.paper, shown(self.ours(number))] for number in one.numbers]
         games = self.data if self.uses_data else "agents that play here"
@@ -120,7 +121,7 @@ class Reproduction:
         )
 
     def ours(self, number: Number) -> Any:
-        """Returns our number beside a published one; None where there is none."""
+        """Returns our counterpart of a published number; None if there is none."""
         step, _, path = number.ours.partition(":")
         if not step:
             return None
@@ -140,12 +141,12 @@ class Reproduction:
 
 
 def has_program(name: str) -> bool:
-    """Returns whether this machine has a program, on the path or where Debian puts those for games."""
+    """Returns whether a program is installed, on the path or where Debian installs games."""
     return any(shutil.which(name, path=path) for path in (None, "/usr/games"))
 
 
 def shown(value: Any) -> str | None:
-    """Returns a number, or several, as a table shows them."""
+    """Returns one or several numbers as shown in a table."""
     if isinstance(value, Mapping) and value.keys() == Elo.__dataclass_fields__.keys():
         return str(Elo(**value))
     if isinstance(value, Mapping) and "difference" in value:
@@ -159,7 +160,7 @@ def shown(value: Any) -> str | None:
 
 
 def scaled(value: Any, factor: float) -> Any:
-    """Returns numbers times a factor, and everything else as it is."""
+    """Returns numbers multiplied by a factor, and everything else unchanged."""
     if isinstance(value, list):
         return [scaled(item, factor) for item in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

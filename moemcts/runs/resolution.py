@@ -1,4 +1,4 @@
-"""An experiment's settings with what its game and this machine decide written out, so that they stay the same."""
+"""Resolves an experiment's settings that depend on its game or on the machine, so that they stay fixed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from moemcts.runs.start import with_start
 
 
 def with_gates(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with its gates, all that these found by playing, and what they are called.
+    """Returns the configuration with completed gates, including what they determine by playing, and their names.
 
-    Raises UsageError where two of them are the same then.
+    Raises UsageError if two of them are the same once completed.
     """
     game, config = plugins().game(config.game), config.filled()
     gates = [plugins().complete_gate(gate, game) for gate in config.gates]
     for gate, name in zip(gates, config.gates, strict=True):
         if (same := config.gates[gates.index(gate)]) != name:
             raise UsageError(f"expected different gates, got {same!r} and {name!r}, which are both {gate!r} here")
-    # Names of other gates, from the file of another run, are forgotten.
+    # Names of other gates, copied from another run's file, are dropped.
     return config.model_copy(update={"gates": gates, "gate_names": config.gates if gates != config.gates else []})
 
 
 def with_networks(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the network of what trainings begin with, and with what the game decides of
-    further networks, as of the first, written out; raises as `with_start`.
+    """Returns the configuration with completed networks; raises as `with_start`.
+
+    The first is that of the initial experts, if there are any; the game completes the options of all others.
     """
     config = with_start(config, NO_GATE, config.schemes)
     game = plugins().game(config.game)
@@ -40,7 +41,7 @@ def with_networks(config: ExperimentConfig) -> ExperimentConfig:
 
 
 def with_field(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the field's reference as it names the same agent elsewhere."""
+    """Returns the configuration with a field reference that names the same agent from anywhere."""
     field = config.match.field
     if field in ("", SINGLE):
         return config
@@ -49,9 +50,9 @@ def with_field(config: ExperimentConfig) -> ExperimentConfig:
 
 
 def with_inference(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the quickest in place of `auto`, so that a run never changes its mind.
+    """Returns the configuration with `auto` replaced by the fastest choice, so that it stays fixed for the run.
 
-    Raises UsageError where there is no such device here.
+    Raises UsageError if the device does not exist on this machine.
     """
     match, device = config.match, device_for(config.match.device)
     update: dict[str, str | None] = {"device": device}

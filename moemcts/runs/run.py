@@ -1,4 +1,4 @@
-"""A run is a folder: its settings, what it was made with, and parts that are done or not."""
+"""Runs: a run is a folder with settings, a record of its environment, and parts that are done or not."""
 
 from __future__ import annotations
 
@@ -32,59 +32,62 @@ ENVIRONMENT = "env.json"
 PARTS = "parts"
 _COMMANDS = {"experiment": "moemcts run", "training": "moemcts train", "selfplay": "moemcts selfplay"}
 _MOST_CHANGES = 3
-"""Changed settings that an error lists."""
+"""The number of changed settings listed in an error."""
 
 Config = TypeVar("Config", bound=RunConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One piece of a run's work, done once."""
+    """A piece of a run's work, done once."""
 
     name: str
-    """That of its file under `parts/`."""
+    """The name of its file under `parts/`."""
     task: str
-    """What people are shown; parts of one task depend on those of earlier ones only."""
+    """The task's name shown to users; parts of one task depend only on those of earlier tasks."""
     unit: str
-    """What its progress is counted in."""
+    """The unit that its progress is counted in."""
     size: int | None = None
-    """How many of them it is, where that is known before it begins."""
+    """The number of units, if known in advance."""
     do: Callable[[Advance], None]
-    """Does it, as far as it is not done."""
+    """Does whatever is not done yet."""
     share: Callable[[Advance, Workers], None] | None = None
-    """Does it with several workers; None where it is not worth their start, or one piece of work."""
+    """Does the same with several workers; None if the part cannot be divided or is too small to be worth starting
+    them."""
     decided_by: Mapping[str, Any]
-    """The settings that decide what comes out, by dotted path."""
+    """The settings that decide its result, by dotted path."""
     extent: Mapping[str, Any] = field(default_factory=dict)
-    """The settings that say how much of it there is: where they grow, it goes on."""
+    """The settings that decide its amount of work; if they grow, the part is continued."""
     told_in: Path | None = None
-    """The file that says what came of it, which later parts and the report go by, where nothing makes it anew."""
+    """The file with its result, read by later parts and the report, if nothing can recreate it."""
 
 
 class Run(ABC, Generic[Config]):
     """A folder with `config.toml`, `env.json`, and a file in `parts/` for each part that was begun.
 
-    A part's file says what decided it, so that settings that were edited since are noticed before they are believed.
+    A part's file records the settings that decided it, so that later edits of the settings are detected before its
+    results are used.
     """
 
     kind: ClassVar[str]
-    """As `env.json` has it."""
+    """The name in `env.json`."""
     noun: ClassVar[str]
-    """As people have it."""
+    """The name shown to users."""
     config_type: ClassVar[type[RunConfig]]
     keeps_start: ClassVar[bool] = True
-    """Whether its folder has a copy of the experts that it begins with."""
+    """Whether its folder keeps a copy of the experts that it starts from."""
 
     def __init__(self, folder: Path, config: Config) -> None:
-        """Raises UsageError where the configuration names something that does not exist; networks are not looked at."""
+        """Raises UsageError if the configuration names something that does not exist; networks are not checked."""
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
         config.training.check_layout(self.game.spec.observation_shape)
 
     def check_networks(self) -> None:
-        """Raises UsageError where the run names a network that does not exist, MoemctsError where one is none for the
-        game: whoever is to estimate, learn or play asks first, as each has to be made and answer.
+        """Builds and checks every network; to be called before estimating, training or playing.
+
+        Raises UsageError if the run names an unknown network, and MoemctsError if one does not fit the game.
         """
         from moemcts.learn.networks.contract import check_network
 
@@ -94,14 +97,16 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:
-        """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already, or
-        samples or experts, there is no such device here to train on, and as `check_networks`.
+        """Returns a new run without writing anything.
+
+        Raises UsageError if the folder already holds a run, samples or experts, or if the device to train on does not
+        exist, and as `check_networks`.
         """
         check_path(folder)
         _check_free(folder, cls.noun)
         _check_seed(config)
         device_for(config.training.device)
-        # Whoever opens the folder has what its file says: so does who writes it.
+        # Round-trips the settings, so that the new run has the same ones as if it were opened from its file.
         written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
         run = cls(folder, written)
         run.check_networks()
@@ -109,24 +114,24 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def create(cls, folder: Path, config: Config) -> Self:
-        """Starts a run in a folder; raises as `prepare`."""
+        """Creates a run in a folder; raises as `prepare`."""
         run = cls.prepare(folder, config)
         run.write()
         return run
 
     @classmethod
     def load(cls, folder: Path, *, allow_programs: bool = False) -> Self:
-        """Opens a run to go on with; raises as `read` and `check_networks`."""
+        """Opens a run to continue it; raises as `read` and `check_networks`."""
         run = cls.read(folder, allow_programs=allow_programs)
         run.check_networks()
         return run
 
     @classmethod
     def read(cls, folder: Path, *, allow_programs: bool = False) -> Self:
-        """Opens a run to look at.
+        """Opens a run for reading.
 
-        Raises UsageError where there is none, for one of another kind, and for one whose settings would start programs
-        unless that is allowed: a folder may come from somebody else.
+        Raises UsageError if there is none, if it is of another kind, or if its settings would start programs and this
+        is not allowed: the folder may come from an untrusted source.
         """
         check_path(folder)
         if not (folder / CONFIG).exists():
@@ -141,8 +146,8 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def resolved(cls, config: Config) -> Config:
-        """Returns the configuration with what game and machine decide written out."""
-        # That of experts which are there stays as it is.
+        """Returns the configuration with everything that the game and the machine decide filled in."""
+        # Initial experts keep their network.
         network = config.network if config.start else cls.complete_network(config)
         return _with_precision(config.filled().model_copy(update={"network": network}))
 
@@ -152,30 +157,30 @@ class Run(ABC, Generic[Config]):
         return plugins().complete_network(config.network, plugins().game(config.game))
 
     def write(self) -> None:
-        """Writes a new run's settings; raises UsageError where another process was faster."""
+        """Writes a new run's files; raises UsageError if another process has created a run there meanwhile."""
         with exclusive(self.folder):
             _check_free(self.folder, self.noun)
             self.keep_files()
             write_json(self.folder / ENVIRONMENT, {"kind": self.kind, **environment()})
-            # Last: with it the folder is a run.
+            # Written last: this file makes the folder a run.
             write_text(self.folder / CONFIG, self.config_text())
 
     @property
     def openings(self) -> list[OpeningsFile]:
-        """The files of start positions that the settings name."""
+        """The files of openings that the settings name."""
         return openings_files(self.folder, self.config)
 
     @property
     def complaint(self) -> str:
-        """One line on what of these files is not played from; empty where there is nothing."""
+        """A line on what the files of openings contain that cannot be used; empty if all can."""
         return "; ".join(filter(None, (file.read(self.game).complaint for file in self.openings)))
 
     def keep_settings(self) -> None:
-        """Writes the settings of a run that has grown; only for who has opened it."""
+        """Writes the settings of a run that was extended; the run must be open."""
         write_text(self.folder / CONFIG, self.config_text())
 
     def keep_files(self) -> None:
-        """Copies what the settings name and the run needs into its folder."""
+        """Copies the files that the settings name and the run needs into its folder."""
         for gate in self.gates:
             keep_gate(self.folder, gate)
         for file in self.openings:
@@ -185,32 +190,34 @@ class Run(ABC, Generic[Config]):
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Keeps the run to this process.
+        """Locks the run for this process.
 
-        Raises MoemctsError if another one has it, and as `check`.
+        Raises MoemctsError if another process holds it, and as `check`.
         """
         with exclusive(self.folder):
             self.check()
             yield
 
     def check(self, *, remedy: str = f"put {CONFIG} back, or start another run with --out") -> None:
-        """Raises ForeignData, with what to do, where a part was made with other settings, and DamagedFile where what
-        came of one is lost.
+        """Checks that the parts that were begun match the settings.
+
+        Raises ForeignData, with `remedy`, if a part was made with other settings, and DamagedFile if the result of one
+        is lost.
         """
         for part in self.parts():
             self._check(part, remedy)
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
-        """Says in `done.json` that the run is done, and how long this took, unless what is within fails."""
+        """Writes `done.json`, with the elapsed time, unless the body fails."""
         done, started = self.folder / "done.json", time.monotonic()
-        # One that has grown since is not done any more.
+        # A run that was extended is no longer done.
         done.unlink(missing_ok=True)
         yield
         write_json(done, {"seconds_of_last_start": round(time.monotonic() - started, 1)})
 
     def work(self, progress: Progress) -> None:
-        """Does all parts that are not done yet; the run has to be opened."""
+        """Does all parts that are not done yet; the run must be open."""
         for (task, unit), parts in groupby(self.waiting(), key=lambda part: (part.task, part.unit)):
             with progress.task(task, unit) as advance:
                 self.do_all(list(parts), advance)
@@ -220,29 +227,29 @@ class Run(ABC, Generic[Config]):
         return [part for part in self.parts() if not self.is_done(part)]
 
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
-        """Does parts of one task; here one after the other."""
+        """Does the parts of one task; one after the other by default."""
         for part in parts:
             self.do(part.name, advance)
 
     def do(self, name: str, advance: Advance) -> None:
-        """Does the part of that name."""
+        """Does the part with that name."""
         part = next(part for part in self.parts() if part.name == name)
         with self.noted(part):
             part.do(advance)
 
     @contextlib.contextmanager
     def noted(self, part: Part) -> Iterator[None]:
-        """Says in its file that a part is begun, and that it is done unless what is within fails."""
+        """Records in a part's file that it was begun and, unless the body fails, that it is done."""
         self._write(part, is_done=False)
         yield
         self._write(part, is_done=True)
 
     def is_done(self, part: Part) -> bool:
-        """Returns whether a part was finished with these settings."""
+        """Returns whether a part was finished with the current settings."""
         return self.recorded(part.name) == _record(part, is_done=True)
 
     def recorded(self, name: str) -> dict[str, Any]:
-        """Returns what the file of a part says; nothing where it was not begun. Raises DamagedFile."""
+        """Returns the contents of a part's file; empty if the part was not begun. Raises DamagedFile."""
         path = self._path(name)
         if not path.exists():
             return {}
@@ -256,11 +263,11 @@ class Run(ABC, Generic[Config]):
         return tomli_w.dumps(self.config.resolved_settings())
 
     def environment(self) -> dict[str, Any]:
-        """Returns what the run was made with; nothing where its file is lost."""
+        """Returns the contents of `env.json`; empty if it is missing or damaged."""
         return _read_environment(self.folder)
 
     def describe_environment(self) -> str:
-        """Returns what the run was made with in words, with the command that started it."""
+        """Returns a description of the environment, with the command that started the run."""
         found = self.environment()
         if not (found.keys() >= {"moemcts", "torch", "python", "system"} and found.get("command")):
             return f"- versions are not known: {self.folder / ENVIRONMENT} is missing or damaged"
@@ -271,21 +278,21 @@ class Run(ABC, Generic[Config]):
 
     @property
     def command(self) -> str:
-        """The command that goes on with it."""
+        """The command that resumes the run, without its arguments."""
         return _COMMANDS.get(self.kind, self.kind)
 
     @property
     @abstractmethod
     def gates(self) -> Sequence[str]:
-        """The gates that the run uses, as users write them."""
+        """The gates that the run uses, as the user wrote them."""
 
     @abstractmethod
     def parts(self) -> Sequence[Part]:
-        """Returns all parts, in the order in which they are done."""
+        """Returns all parts in the order in which they are done."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Returns one line on what is done."""
+        """Returns a line that describes the run."""
 
     def _check(self, part: Part, remedy: str) -> None:
         found, expected = self.recorded(part.name), _record(part, is_done=True)
@@ -307,7 +314,7 @@ class Run(ABC, Generic[Config]):
 
 
 def kind_of(folder: Path) -> str:
-    """Returns which kind of run a folder holds, as `env.json` has it; raises UsageError where there is none."""
+    """Returns the kind of run in a folder, as in `env.json`; raises UsageError if there is none."""
     check_path(folder)
     if not (folder / CONFIG).exists():
         raise UsageError(f"expected a run with a {CONFIG} in {folder}, found none")
@@ -315,7 +322,7 @@ def kind_of(folder: Path) -> str:
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Returns which settings differ, in words; empty where none does."""
+    """Returns a description of the settings that differ; empty if none do."""
     changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     told = "; ".join(f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MOST_CHANGES])
     return told + (f"; and {len(changed) - _MOST_CHANGES} more" if len(changed) > _MOST_CHANGES else "")
@@ -328,7 +335,7 @@ def _record(part: Part, *, is_done: bool) -> dict[str, Any]:
 
 
 def _check_seed(config: RunConfig) -> None:
-    """Raises UsageError where the training has a seed of its own: a run's decides everything."""
+    """Raises UsageError if the training has a seed of its own: the run's seed decides everything."""
     if config.training.seed:
         raise UsageError(
             f"training.seed has no effect in a run, got {config.training.seed}; use seed, which decides everything "
@@ -347,7 +354,7 @@ def _check_free(folder: Path, noun: str) -> None:
 
 
 def _read_environment(folder: Path) -> dict[str, Any]:
-    # It decides nothing: without it a run goes on, and its report says that it is lost.
+    # The environment decides nothing: without it a run continues, and its report says that it is missing.
     with contextlib.suppress(MoemctsError):
         found = read_json(folder / ENVIRONMENT)
         return found if isinstance(found, dict) else {}
@@ -355,7 +362,7 @@ def _read_environment(folder: Path) -> dict[str, Any]:
 
 
 def _with_precision(config: Config) -> Config:
-    """Returns the configuration with the quickest way to train its network in place of precision `auto`."""
+    """Returns the configuration with precision `auto` replaced by the fastest way to train its network."""
     training = config.training
     if training.precision != "auto":
         return config
@@ -363,7 +370,7 @@ def _with_precision(config: Config) -> Config:
     from moemcts.learn.training.speed import settled
 
     if launched().size > 1:
-        # Each process would time something else: when they train, the first one decides for all.
+        # Timings would differ between processes: when training starts, the first process decides for all.
         return config
     spec = plugins().game(config.game).spec
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
@@ -373,7 +380,7 @@ def _with_precision(config: Config) -> Config:
 
 
 class DoPart:
-    """Does the parts of a run by name; where it is sent to, the run is opened from its folder."""
+    """Does the parts of a run by name; when pickled, it reopens the run from its folder."""
 
     def __init__(self, run: Run[Any]) -> None:
         self._run = run
@@ -386,5 +393,5 @@ class DoPart:
 
 
 def _part_doer(kind: type[Run[Any]], folder: Path) -> DoPart:
-    # Whoever started this process has allowed what the settings name, and looked at the networks.
+    # The parent process has already allowed the settings' programs and checked the networks.
     return DoPart(kind.read(folder, allow_programs=True))

@@ -1,4 +1,4 @@
-"""What runs the networks of a run, decided when it is created."""
+"""Resolves the backend, precision and device of a run when it is created."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def inference_for(
     batch_size: int = BATCH_SIZE,
     device: str = "cpu",
 ) -> Inference:
-    """Returns what `auto` means here for a network that is still to be trained; no precision is float32.
+    """Returns what `auto` means on this machine for a network that is yet to be trained; no precision means float32.
 
-    A fresh one is timed, and whether fewer digits keep a policy is seen on its own, in positions of the game's default
-    agent.
+    Times a freshly initialised network, and checks on positions played by the game's default agent whether a lower
+    precision preserves its policy.
     """
     from moemcts.learn.inference.evaluators import resolve
     from moemcts.learn.inference.positions import usual_positions
@@ -44,7 +44,7 @@ def inference_for(
 
 
 def device_for(name: str) -> str:
-    """Returns what `auto` means here for a device, others as they are; raises UsageError where there is none."""
+    """Returns the device that `auto` means here, others unchanged; raises UsageError if it does not exist."""
     from moemcts.learn.training.ranks import device_of
 
     return str(device_of(name)) if name != "cpu" else name

@@ -1,4 +1,4 @@
-"""What a run is made of; written to `config.toml` of its folder, fully resolved."""
+"""The settings of runs, written to `config.toml` in a run's folder, fully resolved."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ WITHOUT_EFFECT = {
     "games.samples": ("games.games",),
     "gauntlet.openings": ("gauntlet.random_plies",),
 }
-"""Settings, and those that have no effect where they are set."""
+"""Settings and, for each, those that have no effect if it is set."""
 SAMPLES = 200_000
-"""Decisions of the games that are played where no preset says how many."""
+"""Decisions to play for training if no preset gives a number."""
 
 LARGEST = 1e15
-"""The largest number that a setting may have: far below what the machine's own numbers hold."""
+"""The largest absolute value of a setting, far below the limits of machine numbers."""
 LARGEST_SEED = 2**32 - 1
 MOST_SEEDS = 1000
-"""With the largest seed, start positions still have numbers of 63 bits."""
+"""Chosen so that even with the largest seed, indices of start positions fit into 63 bits."""
 NULL = "null"
-"""What stands for no value, where there is one by default; also on the command line."""
+"""Stands for no value where there is one by default, in files and on the command line."""
 _QUOTED = re.compile("'([^']*)'")
 _SHOULD_BE = "Input should be "
 
@@ -45,41 +45,42 @@ class DataConfig(Section):
     """Where the training games come from."""
 
     folder: str = ""
-    """A dataset that is there already, such as imported games, to learn from instead of playing games; of an import
-    with splits, all of them are used."""
+    """An existing dataset, such as imported games, to learn from instead of playing games; of an import with splits,
+    all splits are used."""
     validation: str = ""
-    """A dataset to measure the held-out loss on; empty holds out a share of the games."""
+    """A dataset for the held-out loss; empty holds out a share of the games."""
     test: str = ""
-    """A dataset for the tables; empty takes what is held out."""
+    """A dataset for the tables; empty uses the held-out samples."""
     games: str = ""
-    """A file of games, such as PGN, that is imported first, to learn from instead of playing games."""
+    """A file of games, such as PGN, to import and learn from instead of playing games."""
     reader: Annotated[str, Idle(games=("",))] = ""
-    """How that file is read, with options such as `pgn?min_elo=2200&validation=0.05`; by its ending where empty."""
+    """The reader of that file, with options such as `pgn?min_elo=2200&validation=0.05`; empty selects it by the file's
+    extension."""
     samples: int | None = Field(default=None, ge=100)
-    """Decisions to learn from; of games that are there already, whole games drawn at random up to about so many, all
-    where nothing is said."""
+    """Decisions to learn from; of existing games, whole games drawn at random up to about this number, or all if not
+    given."""
     agent: str = ""
-    """Who plays the training games in every seat: an agent, or a folder of experts to learn from the searches of.
-    Empty takes the game's default agent."""
+    """Who plays the training games in every seat: an agent, or a folder of experts whose searches are learned from.
+    Empty uses the game's default agent."""
     against: str = ""
-    """Who sits in all seats but one of these games, in which `agent` does: then that one's decisions alone count."""
+    """Who sits in all seats but one of these games; `agent` has that seat, and only its decisions are learned from."""
     keep: float = Field(default=1.0, gt=0, le=1)
-    """Share of the positions that is kept: fewer of more games teach the value more."""
+    """Share of the positions that is kept: for the value, fewer positions from more games are better."""
     random_plies: int = Field(default=0, ge=0)
-    """Plies at random before the games that are played, so that those of agents that draw nothing differ."""
+    """Random plies at the start of games that are played, so that games of deterministic agents differ."""
 
     @property
     def is_given(self) -> bool:
-        """Whether there are games already."""
+        """Whether existing games are used."""
         return bool(self.folder or self.games)
 
     @property
     def to_play(self) -> int:
-        """How many decisions are played; none where there are games already."""
+        """The number of decisions to play; 0 if existing games are used."""
         return 0 if self.is_given else self.samples or SAMPLES
 
     def describe(self) -> str:
-        """Returns where the samples come from, in words."""
+        """Returns a description of where the samples come from."""
         if not self.is_given:
             return f"{self.to_play:,} samples"
         return (self.folder or self.games) + (f" ({self.samples:,} samples)" if self.samples else "")
@@ -89,59 +90,59 @@ class MatchConfig(Section):
     """How the arms are compared."""
 
     games: int = Field(default=100, ge=2)
-    """Games per arm and training seed; every arm plays the same boards from the same seats."""
+    """Games per arm and training seed; every arm plays the same openings from the same seats."""
     raw_games: int = Field(default=0, ge=0)
-    """Games of the arms' networks without search; 0 leaves them out."""
+    """Games of the arms' networks without search; 0 skips them."""
     field: str = ""
-    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty takes the
-    game's default agent, and the single network where it declares none."""
+    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty uses the
+    game's default agent, or the single network if the game declares none."""
     openings: str = ""
-    """A file of start positions, one per line; the game's own where empty."""
+    """A file of start positions, one per line; empty uses the game's own."""
     random_plies: int | None = Field(default=None, ge=0)
-    """Moves at random before the games from the game's own start positions; four by default where these are all alike,
-    else none."""
+    """Random plies before games from the game's own start positions; by default four if these are all alike, else
+    none."""
     opponent_model: str = ""
-    """Who the search believes to sit there; empty takes the field, in place of experts the game's default agent; `self`
-    searches for every seat."""
+    """The opponents that the search assumes in the other seats. Empty assumes the field, or the game's default agent if
+    the field consists of experts; `self` searches for every seat."""
     parallel: int = Field(default=128, ge=1)
     """Games that run at once and share batches."""
     backend: str = "torch"
-    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    """The inference backend: torch, onnxruntime, openvino, or auto, which is replaced by the fastest."""
     precision: Annotated[str | None, LATER] = None
-    """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
-    quicker of the first two is written down."""
+    """The inference precision: float32 if not given, bf16, int8 for exported models, or auto, which is replaced by the
+    faster of the first two."""
     device: Annotated[str, LATER] = "cpu"
-    """Where the networks of the games run: cpu, cuda, cuda:1, ... or auto, in place of which is written down what there
-    is. Processes that play share a GPU."""
+    """The device for inference in games: cpu, cuda, cuda:1, ... or auto, which is replaced by what is available.
+    Processes that play share a GPU."""
 
 
 class RunConfig(Section):
-    """What every run has."""
+    """Settings of every run."""
 
     game: str
     """A registered game, with options: `name?option=value`."""
     network: str = "rise-tiny"
     """A registered network."""
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
-    """Decides everything that is random."""
+    """The seed of everything random."""
     summary: str = ""
     """What the preset is for."""
     if TYPE_CHECKING:
-        # Each kind of run declares them where its files have them.
+        # Subclasses declare these where they belong in the order of the file.
         training: TrainerConfig = TrainerConfig()
         start: str = ""
 
     @property
     def all_networks(self) -> list[str]:
-        """The networks that it trains."""
+        """The networks that the run trains."""
         return [self.network]
 
     def filled(self) -> Self:
-        """Returns the settings with values in place of defaults that depend on other settings."""
+        """Returns the settings with defaults that depend on other settings filled in."""
         return self
 
     def resolved_settings(self) -> dict[str, Any]:
-        """Returns all settings that have an effect, as TOML has them: `validate` returns the same settings again."""
+        """Returns all settings that have an effect, ready for TOML; `validate` turns them into equal settings."""
         filled = self.filled()
         values = filled.model_dump(mode="json", exclude_none=True)
         for name, section in filled:
@@ -156,80 +157,82 @@ class RunConfig(Section):
 
 
 class LearningConfig(RunConfig):
-    """How experts are made from games."""
+    """Settings of runs that train experts on games."""
 
     start: str = ""
-    """What trainings begin with, a training, a folder of experts or `weights:NAME`, whose network is taken: experts of
-    the same gate, or a single network for all phases; new weights where empty."""
+    """What trainings start from: a training, a folder of experts or `weights:NAME`. Its experts must be of the same
+    gate, or a single network, which is used for all phases; its network is used. Empty starts from new weights."""
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 
     def filled(self) -> Self:
-        """Returns the settings with the number of samples that is played where none is named."""
+        """Returns the settings with the number of samples to play filled in."""
         if self.data.is_given:
             return self
         return self.model_copy(update={"data": self.data.model_copy(update={"samples": self.data.to_play})})
 
     def resolved_settings(self) -> dict[str, Any]:
-        """Returns all settings that have a value and an effect, as TOML has them."""
+        """Returns all settings that have a value and an effect, ready for TOML."""
         values = super().resolved_settings()
         data = values["data"]
-        # Files did not have these before: where they say nothing they are left out.
+        # Older files do not have these: they are left out unless they are set.
         later = ("games", "reader", "against", "random_plies")
         values["data"] = {key: value for key, value in data.items() if value or key not in later}
         return {key: value for key, value in values.items() if value or key != "start"}
 
 
 class TrainingConfig(LearningConfig):
-    """One set of experts."""
+    """Settings of a run that trains one set of experts."""
 
     gate: str = "none"
-    """The gate whose phases have one expert each; `none` makes a single network."""
+    """The gate, with one expert per phase; `none` trains a single network."""
     scheme: str = "separated"
-    """How the experts are made."""
+    """How the experts are trained."""
     baseline: str = ""
     """Experts to compare with: a training, a folder of experts or `weights:NAME`; empty for none."""
 
 
 class BegunWith(Section):
-    """What a run was begun with, before it gained more."""
+    """What an experiment was begun with before it was extended."""
 
     gates: int = Field(ge=0)
-    """Without `none`."""
+    """Not counting `none`."""
     schemes: int = Field(ge=1)
 
 
 class ExperimentConfig(LearningConfig):
-    """One experiment: a single network against one set of experts per gate and scheme, and per network."""
+    """Settings of an experiment: a single network against one set of experts per gate and scheme, for each network."""
 
     other_networks: Annotated[list[str], LATER] = Field(default=[])
-    """Beside `network`: each makes a single network and experts of its own, such as some of equal cost."""
+    """Further networks, each with a single network and experts of its own, such as ones of equal cost."""
     single_networks: Annotated[list[str], LATER] = Field(default=[])
-    """Beside these: each makes a single network alone, such as a larger one that the experts are compared with."""
+    """Further networks, each with a single network only, such as a larger one to compare the experts with."""
     gates: list[str] = Field(default=[])
-    """Gates, each of which makes one set of experts; `none` is the single network itself. Empty takes the game's
-    default gate, `plies` where it declares none, and the run writes it."""
+    """Gates, each with one set of experts; `none` is the single network itself. Empty uses the game's default gate, or
+    `plies` if it declares none; the run fills it in."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
-    """How the experts are made; each scheme makes one set of experts for each gate."""
+    """How the experts are trained; each scheme trains one set of experts per gate."""
     gate_names: Annotated[list[str], LATER] = Field(default=[])
-    """What tables and folders call the gates: as they were written, where `gates` say more. The run writes both."""
+    """Names of the gates in tables and folders: as originally written, if `gates` holds completed references. The run
+    fills in both."""
     begun_with: Annotated[BegunWith | None, LATER] = None
-    """With how many gates and schemes, where it has gained others since that its first arms are not called by."""
+    """The number of gates and schemes that the experiment was begun with, if it was extended since; the names of its
+    first arms depend on them."""
     num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
-    """Trainings from different random weights: of `seed` and of the numbers after it."""
+    """Trainings with different random weights: with `seed` and the numbers that follow it."""
     workers: int = Field(default=0, ge=0)
-    """Processes that train and play; 0 takes one per core. Results are the same."""
+    """Processes that train and play; 0 uses one per core. The results do not depend on it."""
     search: SearchConfig = SearchConfig()
     match: MatchConfig = MatchConfig()
 
     @property
     def networks(self) -> list[str]:
-        """The networks of the experts, that of the single network which all are compared with first."""
+        """The networks of the experts, starting with that of the single network that all are compared with."""
         return [self.network, *self.other_networks]
 
     @property
     def all_networks(self) -> list[str]:
-        """The networks of the experts, and those of single networks alone."""
+        """The networks of the experts, then those trained as single networks only."""
         return [*self.networks, *self.single_networks]
 
     @property
@@ -238,12 +241,12 @@ class ExperimentConfig(LearningConfig):
         return range(self.seed, self.seed + self.num_seeds)
 
     def filled(self) -> Self:
-        """Returns the settings with the game's default gate too where no gate is named."""
+        """Returns the settings with defaults filled in, including the game's default gate."""
         filled = super().filled()
         return filled if self.gates else filled.model_copy(update={"gates": [usual_gate(plugins().game(self.game))]})
 
     def arms(self) -> list[Arm]:
-        """Returns what is compared."""
+        """Returns the arms to compare."""
         begun = (self.begun_with.gates, self.begun_with.schemes) if self.begun_with else None
         return make_arms(self.networks, self.gates, self.schemes, self.gate_names, self.single_networks, begun)
 
@@ -268,18 +271,18 @@ Config = TypeVar("Config", bound=RunConfig)
 
 
 def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
-    """Returns the configuration; raises UsageError naming the entry that is wrong."""
+    """Returns the configuration; raises UsageError naming the invalid entry."""
     _check_numbers(values)
     try:
         config = kind.model_validate(_with_none(values))
-        # Numbers may be written as words, such as inf.
+        # Numbers may also be given as words, such as inf.
         _check_numbers(config.model_dump())
         return config
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            # Of a section that there is not, what was to be set in it is named too: that says which one was meant.
+            # If the section is unknown, name the setting in it too: it tells which section was meant.
             named = next(iter(flat({path: first["input"]})), path)
             table, _, own = named.rpartition(".")
             names = setting_names(kind)
@@ -292,7 +295,7 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         *parents, last = first["loc"] or ("",)
         setting = ".".join(map(str, parents))
         if isinstance(last, str) and setting in setting_names(kind):
-            # A value may be of several kinds, each of which has a complaint of its own.
+            # A value may be of several types, each with an error of its own.
             told = [one["msg"] for one in error.errors() if one["loc"][:-1] == tuple(parents)]
             kinds = " or ".join(text.partition(",")[0].removeprefix(_SHOULD_BE) for text in told)
             raise UsageError(f"{setting}: {_SHOULD_BE}{kinds}, got {shortened(first['input'])}") from None
@@ -310,7 +313,7 @@ Tables = TypeVar("Tables", bound=BaseModel)
 
 
 def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
-    """Returns tables of a file as what they stand for; raises UsageError naming the entry that is wrong."""
+    """Returns tables of a file as a model; raises UsageError naming the invalid entry."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
@@ -318,20 +321,20 @@ def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
 
 
 def _section(path: str, kind: type[RunConfig]) -> str:
-    """Returns what a section is, with one of its settings as an example."""
+    """Returns what is expected for a section, with one of its settings as an example."""
     own = [name for name in setting_names(kind) if name.startswith(f"{path}.")]
     example = next((f"{name}={value}" for name in own if (value := default_of(kind, name))), None)
     return f"a setting of this section, such as {example}" if example else "a table"
 
 
 def _taken_away(section: BaseModel) -> list[str]:
-    """Returns the settings without a value that have one by default: left out, they would have that again."""
+    """Returns the settings that are None but have another default, which they would get if they were left out."""
     fields = type(section).model_fields
     return [key for key, value in section if value is None and fields[key].default is not None]
 
 
 def _with_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values with None in place of the word for it, which TOML has none of its own for."""
+    """Returns the values with `NULL` replaced by None, for which TOML has no value."""
     found = {}
     for key, value in values.items():
         found[key] = _with_none(value) if isinstance(value, Mapping) else None if value == NULL else value
@@ -357,7 +360,7 @@ def setting_names(kind: type[RunConfig]) -> list[str]:
 
 
 def default_of(kind: type[RunConfig], path: str) -> Any:
-    """Returns the value that the setting at a dotted path has where nothing is said; None where there is none."""
+    """Returns the default of the setting at a dotted path; None if there is none."""
     fields: Any = kind.model_fields
     *sections, key = path.split(".")
     for section in sections:

@@ -1,4 +1,4 @@
-"""The samples that experts learn from and are measured on."""
+"""The samples for training and evaluation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sources:
-    """Datasets of one game; None where none is set apart."""
+    """Datasets of one game; `validation` and `test` are None if there is no separate one."""
 
     training: Dataset
     validation: Dataset | None = None
@@ -29,20 +29,20 @@ class Sources:
 
     @property
     def kind(self) -> str:
-        """What the tables are measured on, in one word."""
+        """What the tables are evaluated on, in one word."""
         return "test" if self.test else "validation" if self.validation else "held-out"
 
     def held_out(self, fraction: float, seed: int) -> Dataset:
-        """Returns what the tables are measured on: the test set, else the validation set, else the games held out."""
+        """Returns the samples for the tables: the test set, else the validation set, else the held-out games."""
         return self.test or self.validation or self.training.split(fraction, seed)[1]
 
 
 def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
-    """Opens the datasets that are configured; `own` is that of the run, used where none is named.
+    """Opens the configured datasets; `own` is the run's own dataset, used if no other is named.
 
-    A folder without a dataset may have one each in `train`, `validation` and `test`, as an import with splits leaves
-    them. Raises UsageError where there is no dataset, one serves twice, or two were played alike, ForeignData
-    where one is of another game.
+    A folder without a dataset may contain one each in `train`, `validation` and `test`, as written by an import with
+    splits. Raises UsageError if there is no dataset, if one is used twice, or if two begin with the same games, and
+    ForeignData if one is of another game.
     """
     found = _opened(_folders(config, own), game)
     training = found["training"]
@@ -52,14 +52,12 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
 
 
 def check_sources(config: DataConfig, game: Game) -> None:
-    """Raises as `open_sources` where that could not open the datasets that are configured; one that is yet to be made
-    is not looked at.
-    """
+    """Raises as `open_sources` if the configured datasets cannot be opened; one yet to be made is not checked."""
     _opened(_folders(config, Path(config.folder)) if config.folder else _set_apart(config), game)
 
 
 def _opened(folders: Mapping[str, Path], game: Game) -> dict[str, Dataset]:
-    """Opens datasets by kind; raises UsageError where two of them have samples or games in common."""
+    """Opens datasets by kind; raises UsageError if two of them share samples or games."""
     from moemcts.learn.data.shards import part_ids, read_manifest
 
     found = {kind: _open(folder, game) for kind, folder in folders.items()}
@@ -72,7 +70,7 @@ def _opened(folders: Mapping[str, Path], game: Game) -> dict[str, Dataset]:
 
 
 def _check_apart(folders: Mapping[str, Path]) -> None:
-    """Raises UsageError where two datasets begin with the same games, however many of these each has."""
+    """Raises UsageError if two datasets begin with the same games, whatever their sizes."""
     from moemcts.learn.data.shards import played_by, read_manifest
 
     found: dict[str, str] = {}
@@ -88,7 +86,7 @@ def _check_apart(folders: Mapping[str, Path]) -> None:
 
 
 def _open(folder: Path, game: Game) -> Dataset:
-    """Opens a dataset; one of the same game with other planes is seen with these."""
+    """Opens a dataset; one of the same game with other planes is converted to the game's planes."""
     from moemcts.learn.data.dataset import Dataset
 
     written = written_game(folder, game)
@@ -97,8 +95,9 @@ def _open(folder: Path, game: Game) -> Dataset:
 
 
 def written_game(folder: Path, game: Game) -> Game:
-    """Returns the game that a dataset was written as, where that is this game with other planes; else the game itself,
-    as which it may not be opened.
+    """Returns the variant of a game that a dataset was written with, if only the planes differ, else the game itself.
+
+    In the latter case the dataset may not match the game.
     """
     from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
 
@@ -112,7 +111,7 @@ def written_game(folder: Path, game: Game) -> Game:
 
 
 def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
-    """Returns which samples that are there already `open_sources` would open, by kind, from their manifests alone."""
+    """Returns the ids of existing datasets that `open_sources` would open, by kind, from their manifests alone."""
     from moemcts.learn.data.shards import dataset_id, read_manifest
 
     folders = _folders(config, own) if config.folder else _set_apart(config)
@@ -120,7 +119,7 @@ def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
 
 
 def open_training_samples(folder: Path, game: Game) -> Dataset:
-    """Opens a dataset, or of an import with splits the one to learn from; raises as `open_sources`."""
+    """Opens a dataset, or the training set of an import with splits; raises as `open_sources`."""
     return open_sources(DataConfig(folder=str(folder)), folder, game).training
 
 
@@ -134,7 +133,7 @@ def _folders(config: DataConfig, own: Path) -> dict[str, Path]:
 
 
 def _set_apart(config: DataConfig) -> dict[str, Path]:
-    """Returns the datasets to measure on that are named."""
+    """Returns the separate datasets for evaluation that are configured."""
     folders = {}
     for kind, named in (("validation", config.validation), ("test", config.test)):
         if named:
@@ -144,7 +143,7 @@ def _set_apart(config: DataConfig) -> dict[str, Path]:
 
 
 def dataset_folder(folder: Path) -> Path:
-    """Returns a folder with samples; raises UsageError, with where they are, for another."""
+    """Returns a folder if it holds a dataset; otherwise raises UsageError with a hint at where to find one."""
     if (folder / MANIFEST).exists():
         return folder
     hint = ""

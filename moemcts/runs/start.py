@@ -1,4 +1,4 @@
-"""The experts that trainings begin with, where they have learned already."""
+"""The trained experts that trainings start from."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Config = TypeVar("Config", bound=LearningConfig)
 
 
 def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
-    """Returns the configuration with where the experts lie that its trainings begin with, and with their network.
+    """Returns the configuration with the absolute path of the experts to start from, and with their network.
 
-    Raises UsageError where they do not fit the gate or a scheme cannot begin with them, MoemctsError where there are
-    none, and as `load_networks`.
+    Raises UsageError if they do not fit the gate or a scheme cannot start from them, MoemctsError if there are none,
+    and as `load_networks`.
     """
     if not config.start:
         return config
@@ -38,9 +38,9 @@ def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
 
 
 def start_networks(folder: Path, game: Game, reference: str, gate: PhaseGate) -> list[nn.Module]:
-    """Returns what the expert of each phase begins with: experts of the same gate, or a single network for all phases.
+    """Returns the initial network of each phase: experts of the same gate, or a single network for all phases.
 
-    The gate is that of the reference. Raises UsageError for experts of another gate, and as `load_networks`.
+    `reference` is that of the gate. Raises UsageError for experts of another gate, and as `load_networks`.
     """
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.fingerprint import gate_fingerprint

@@ -1,4 +1,4 @@
-"""A suite of experiments over games, gates, schemes, budgets and seeds; each game and seed is a run of its own."""
+"""Suites: experiments over games, gates, schemes, budgets and seeds; each game and seed is a run of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from moemcts.sections import Frozen
 from moemcts.store import read_toml
 
 OWN = EACH.name
-"""The routing of an experiment itself: every position by its own expert."""
+"""The routing that experiments use: every position is evaluated by its own phase's expert."""
 _NOT_DECIDING = ("summary", "match.parallel")
 
 
@@ -30,13 +30,13 @@ class SuiteGame(Frozen):
     """A game of a suite."""
 
     name: str
-    """With options, as users write it."""
+    """Its reference, with options."""
     gates: tuple[str, ...] = ()
-    """In place of those of the size."""
+    """Overrides the gates of the size."""
     routings: tuple[str, ...] = ()
-    """In place of those of the size."""
+    """Overrides the routings of the size."""
     settings: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of its experiments, by dotted path or as tables, over those of the size."""
+    """Settings of its experiments, by dotted path or as tables; they override those of the size."""
 
 
 class SuiteSize(Frozen):
@@ -49,8 +49,8 @@ class SuiteSize(Frozen):
     budgets: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(50,), min_length=1)
     """Simulations per move."""
     routings: tuple[str, ...] = (OWN,)
-    """How batches go to experts in games; `each` is what an experiment plays. What they do to batches is measured for
-    all there are."""
+    """Routings to play with: how batches are split among experts; experiments use `each`. Their effect on batches is
+    measured for all routings."""
     seeds: int = Field(default=1, ge=1)
     preset: str = "smoke"
     settings: Mapping[str, Any] = Field(default_factory=dict)
@@ -58,7 +58,7 @@ class SuiteSize(Frozen):
 
 @dataclass(frozen=True)
 class Unit:
-    """One game and seed of a suite: what one worker does."""
+    """A game and seed of a suite: the work of one worker."""
 
     size: SuiteSize
     game: SuiteGame
@@ -77,18 +77,18 @@ class Unit:
 
     @property
     def played(self) -> list[tuple[int, str]]:
-        """The budgets and routings that there are rows of, that of the experiment itself first."""
+        """The pairs of budget and routing that have rows, starting with that of the experiment itself."""
         size = self.size
         own = (size.budgets[0], OWN)
         pairs = [(budget, routing) for budget in size.budgets for routing in self.game.routings or size.routings]
         return list(dict.fromkeys([own, *pairs]))
 
     def config(self) -> ExperimentConfig:
-        """Returns the settings of its experiment; raises UsageError where they name what there is not."""
+        """Returns the settings of its experiment; raises UsageError if they name something that does not exist."""
         return validate(self._values(), ExperimentConfig)
 
     def decided_by(self) -> dict[str, Any]:
-        """Returns what the suite says of its experiment, by dotted path: what may not change once it was begun."""
+        """Returns the settings of its experiment that must not change once it was begun, by dotted path."""
         return {path: value for path, value in flat(self._values()).items() if path not in _NOT_DECIDING}
 
     def _values(self) -> dict[str, Any]:
@@ -98,7 +98,8 @@ class Unit:
         return merge(
             values,
             {
-                # Unquoted paths are tables in TOML; they add to sections of the preset, and replace none.
+                # Unquoted dotted keys are tables in TOML; they are merged into the preset's sections and do not replace
+                # them.
                 **flat(self.size.settings),
                 **flat(self.game.settings),
                 "game": self.game.name,
@@ -113,10 +114,10 @@ class Unit:
 
 
 def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[Unit]:
-    """Returns the units of a suite's file at one size.
+    """Returns the units of a suite file at one size.
 
-    Raises UsageError for what is wrong there, also for settings that would start programs unless that is allowed: a
-    file may come from somebody else. Raises DamagedFile where the file is no TOML.
+    Raises UsageError if it is invalid or if its settings would start programs and this is not allowed: the file may
+    come from an untrusted source. Raises DamagedFile if it is not valid TOML.
     """
     if not file.exists():
         raise UsageError(
@@ -144,7 +145,7 @@ def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[U
 
 
 def labels(units: Sequence[Unit]) -> str:
-    """Returns what a suite is, in words."""
+    """Returns a description of a suite."""
     size = units[0].size
     games = ", ".join(game.name for game in size.games)
     return f"{size.summary}: {len(size.games)} games ({games}), {size.seeds} seed{'s' * (size.seeds > 1)}"
@@ -152,7 +153,7 @@ def labels(units: Sequence[Unit]) -> str:
 
 @contextlib.contextmanager
 def told_of(unit: Unit) -> Iterator[None]:
-    """Says of which game an error is that comes from within."""
+    """Prefixes errors raised in the body with the unit's game."""
     try:
         yield
     except MoemctsError as error:

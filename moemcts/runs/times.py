@@ -1,4 +1,4 @@
-"""How long the tasks of a run took, all its starts together."""
+"""The time spent on each task of a run, over all its starts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SECONDS_BETWEEN_NOTES = 60.0
 
 
 class Timed:
-    """Shows tasks as another progress does, and keeps how long each start of a run spent on them, in its `times.json`.
+    """Wraps a progress and records the time that each start of a run spends on its tasks in the run's `times.json`.
 
-    Seconds of wall time, written down once a minute: a kill loses less than that. They decide nothing.
+    Wall time in seconds, written once a minute, so a kill loses less than that. The times do not affect results.
     """
 
     def __init__(self, progress: Progress, folder: Path) -> None:
-        """Takes the folder of the run; a start is noted there with its first task."""
+        """Takes the folder of the run; a start is recorded there with its first task."""
         self._progress = progress
         self._folder = folder
         self._earlier = starts(folder)
@@ -32,7 +32,7 @@ class Timed:
 
     @contextmanager
     def task(self, name: str, unit: str) -> Iterator[Advance]:
-        """Opens a task of that progress, and times it."""
+        """Opens a task of the wrapped progress and times it."""
         noted = time.monotonic()
 
         def note() -> None:
@@ -43,7 +43,7 @@ class Timed:
             told = {task: round(seconds, 1) for task, seconds in self._seconds.items()}
             write_json(self._folder / TIMES, {"starts": [*self._earlier, told]})
 
-        # First: a start that is killed soon has been one.
+        # Recorded right away, so that a start that is soon killed counts too.
         note()
         with self._progress.task(name, unit) as advance:
 
@@ -58,13 +58,13 @@ class Timed:
                 note()
 
     def say(self, text: str) -> None:
-        """Shows one line."""
+        """Shows a line of text."""
         self._progress.say(text)
 
 
 def starts(folder: Path) -> list[dict[str, float]]:
-    """Returns the seconds of wall time that each start of a run spent on each task; none where that is not known."""
-    # Without them a run goes on all the same.
+    """Returns the wall time in seconds that each start of a run spent on each task; empty if unknown."""
+    # Without them a run continues all the same.
     with contextlib.suppress(MoemctsError, TypeError, ValueError, KeyError, AttributeError):
         if (folder / TIMES).exists():
             found = read_json(folder / TIMES)["starts"]
@@ -73,7 +73,7 @@ def starts(folder: Path) -> list[dict[str, float]]:
 
 
 def describe_times(folder: Path) -> str:
-    """Returns how long a run took so far, in words; empty where that is not known."""
+    """Returns a description of how long a run took so far; empty if unknown."""
     known = starts(folder)
     tasks = dict.fromkeys(task for start in known for task in start)
     total = {task: sum(start.get(task, 0.0) for start in known) for task in tasks}
@@ -82,7 +82,7 @@ def describe_times(folder: Path) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Returns a time in words."""
+    """Returns a duration as text, with its unit."""
     if seconds < 1:
         return "under 1 s"
     if seconds < 90:

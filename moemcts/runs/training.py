@@ -1,4 +1,4 @@
-"""One set of experts in its folder: data, then experts; what `moemcts train` does."""
+"""A training: one set of experts in its folder, from data to experts; what `moemcts train` runs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from moemcts.learn.training.progress import Progress as TrainingProgress
 
 BASELINE = "baseline"
-"""The row of the experts to compare with."""
+"""The name of the baseline's row."""
 
 
 class Training(Run[TrainingConfig]):
-    """Experts of one gate, made from a dataset or from games that are played for it.
+    """Experts of one gate, trained on a dataset or on games played for it.
 
-    Of several processes that `torchrun` started all do the same work, and the first one writes.
+    Processes started by `torchrun` all do the same work; only the first one writes.
     """
 
     kind = "training"
@@ -54,7 +54,7 @@ class Training(Run[TrainingConfig]):
     config_type = TrainingConfig
 
     def __init__(self, folder: Path, config: TrainingConfig) -> None:
-        """Raises UsageError where the configuration names something that does not exist."""
+        """Raises UsageError if the configuration names something that does not exist."""
         from moemcts.learn.training.ranks import ALONE
 
         super().__init__(folder, config)
@@ -67,14 +67,14 @@ class Training(Run[TrainingConfig]):
 
     @classmethod
     def prepare(cls, folder: Path, config: TrainingConfig) -> Self:
-        """Returns a new training of which nothing is written yet; raises as `Run.prepare` and `check_given`."""
+        """Returns a new training without writing anything; raises as `Run.prepare` and `check_given`."""
         training = super().prepare(folder, config)
         check_given(training.config, training.game)
         return training
 
     @classmethod
     def resolved(cls, config: TrainingConfig) -> TrainingConfig:
-        """Returns the configuration with what the game, its games and this machine decide written out."""
+        """Returns the configuration with everything that the game and the machine decide filled in."""
         config = with_players(with_data_paths(with_start(config, config.gate, [config.scheme])))
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
         baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
@@ -86,14 +86,14 @@ class Training(Run[TrainingConfig]):
         return [self.config.gate]
 
     def describe(self) -> str:
-        """Returns one line on what is trained."""
+        """Returns a line that describes what is trained."""
         config = self.config
         data = config.data.describe()
         phases = ", ".join(self.gate.phase_names)
         return f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), from {data}"
 
     def parts(self) -> list[Part]:
-        """Returns the data and the training."""
+        """Returns the parts `data` and `train`."""
         data = data_part(self.config, self.game, self.folder)
         train = Part(
             name="train",
@@ -114,13 +114,13 @@ class Training(Run[TrainingConfig]):
             progress.say(f"{describe_speed(self._speed)}")
 
     def waiting(self) -> list[Part]:
-        """Returns the parts that are not done yet, before any process does one."""
+        """Returns the parts that are not done yet; waits so that all processes agree before any of them starts one."""
         waiting = super().waiting()
         self._ranks.wait()
         return waiting
 
     def do(self, name: str, advance: Advance) -> None:
-        """Does the part of that name; the first process says so in its file."""
+        """Does the part with that name; the first process records it."""
         part = next(part for part in self.parts() if part.name == name)
         if self._ranks.is_first:
             super().do(name, advance)
@@ -129,19 +129,19 @@ class Training(Run[TrainingConfig]):
         self._ranks.wait()
 
     def sources(self) -> Sources:
-        """Opens the samples."""
+        """Opens the datasets."""
         return open_sources(self.config.data, self.folder / "data", self.game)
 
     def experts(self) -> ExpertSet:
-        """Opens what was trained, on the device that trained it where that is here."""
+        """Loads the trained experts, on the training device if it is available."""
         return self._load(self.folder / "experts")
 
     def baseline(self) -> ExpertSet | None:
-        """Opens the experts to compare with."""
+        """Loads the experts to compare with, if any."""
         return self._load(experts_in(Path(self.config.baseline))) if self.config.baseline else None
 
     def outcomes(self) -> TrainingOutcomes:
-        """Returns what was made; the training must be done."""
+        """Returns the outcomes; the training must be done."""
         config, sources, experts = self.config, self.sources(), self.experts()
         held_out = sources.held_out(config.training.validation_fraction, config.seed)
         baseline = measurements(training_of(experts_in(Path(config.baseline)))) if config.baseline else []
@@ -202,14 +202,14 @@ class Training(Run[TrainingConfig]):
         evaluators: dict[str, Evaluator] = {} if baseline is None else {BASELINE: baseline}
         manifest = read_toml(self.folder / "experts" / MANIFEST)
         if len({entry["sha256"] for entry in manifest["experts"]}) == 1:
-            # Also one for several phases.
+            # The same network may also serve several phases.
             evaluators["network"] = experts
         else:
             evaluators |= team_evaluators(experts)
         return phase_losses(evaluators, held_out, experts.gate)
 
     def _warning(self, sources: Sources) -> str:
-        """Returns what experts that come in have learned from that is held out here; empty for nothing."""
+        """Returns a warning if initial experts or the baseline were trained on samples held out here, else ""."""
         config = self.config
         named = {"What the training began with": Path(config.start)} if config.start else {}
         named |= {"The baseline": experts_in(Path(config.baseline))} if config.baseline else {}
@@ -230,7 +230,7 @@ class Training(Run[TrainingConfig]):
 
 
 def describe_speed(speed: dict[str, Any]) -> str:
-    """Returns how fast a training was, in words."""
+    """Returns a description of the training speed."""
     return (
         f"{speed['positions_per_second']:,.0f} positions/s from disk to optimiser step, "
         f"{100 * speed['waiting']:.1f} % of the time waiting for data"

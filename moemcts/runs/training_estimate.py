@@ -1,4 +1,4 @@
-"""What a training will do, stage by stage, and how long it will take, from a second of real work."""
+"""Estimates what a training will do, stage by stage, and how long it will take, from a second of real work."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from moemcts.runs.learning_cost import Seen, cost_of, steps_of
 from moemcts.runs.training import Training
 
 LOOKED_AT = 4096
-"""Samples, about, of whole games, from which the sizes of phases are known."""
+"""Approximate number of samples, in whole games, from which the sizes of phases are estimated."""
 FIGURES = 4
-"""Of a report on a training."""
+"""Figures in the report of a training."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,30 +44,30 @@ class StagePlan:
     """One stage of a training."""
 
     learns_from: str
-    """In words: the phases that count."""
+    """Description of the phases it learns from."""
     experts: tuple[str, ...]
-    """The phases whose experts it is a stage of."""
+    """The phases whose experts the stage is for."""
     samples: int
-    """That it learns from, about."""
+    """Approximate number of samples it learns from."""
     steps: int | None
-    """About, and at most, where the scheme says how long the stage is."""
+    """Approximate maximum number of steps; None if the scheme does not state the stage's length."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """What a training will do."""
+    """What a training will do, and how long it will take."""
 
     stages: tuple[StagePlan, ...]
     looked_at: str
-    """What the sizes of phases are known from, in words."""
+    """Description of the samples or games from which the sizes of phases are estimated."""
     estimate: Estimate
 
 
 def training_plan(training: Training) -> TrainingPlan:
-    """Returns what a training will do, whatever part of it is already done; nothing is written.
+    """Returns what a training will do, ignoring parts that are already done; writes nothing.
 
-    The sizes of phases are those in some of the samples, or in games of whoever plays where there are none yet. The
-    rates are measured on a processor of this machine.
+    The sizes of phases are estimated from some of the samples, or from games of the configured agents if there are no
+    samples yet. Rates are measured on a processor of this machine.
     """
     config, game = training.config, training.game
     sizes = sizes_of(training)
@@ -85,7 +85,7 @@ def training_plan(training: Training) -> TrainingPlan:
 
 
 def _looked_at(training: Training, played: Played | None) -> tuple[Seen, list[State]]:
-    """Returns the phases of some positions, and these."""
+    """Returns the phases of some positions, and some of these positions."""
     if played is not None:
         return Seen.of(training.gate, training.game, played.games), played.states
     part = training.sources().training.some_games(LOOKED_AT)
@@ -123,7 +123,7 @@ def _estimate(training: Training, seen: Seen, states: list[State], sizes: Sizes,
     cost = cost_of(plugins().scheme(config.scheme), num_experts, seen, config.training.epochs, interval=interval)
     learned, measured = cost.passes * sizes.learned, cost.measurements * sizes.measured
     rate, num_parameters = network_rate(game, config.network, states, BATCH)
-    # Every expert answers to every sample held out, and so does what they are compared with.
+    # Every expert evaluates every held-out sample, and so does the baseline.
     num_rated = sizes.rated * (num_experts + bool(config.baseline))
     return Estimate(
         data=data_seconds(config.data, played, sizes),

@@ -1,1 +1,1 @@
-"""An experiment: arms that learn from the same games and meet on the same boards, in one folder."""
+"""Experiments: arms that are trained on the same games and compared on the same openings, in one folder."""

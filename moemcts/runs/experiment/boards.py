@@ -1,4 +1,4 @@
-"""Matches on the boards of training seeds, as a run keeps them."""
+"""Matches of an experiment: the openings of each training seed, and the files of games in the run's folder."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from moemcts.work.progress import Advance, unheard
 
 @dataclass(frozen=True)
 class Boards:
-    """Where the games of a run start, and the files they are kept in: `matches/LABEL.jsonl` in its folder."""
+    """The openings of a run's games and the files that store these: `matches/LABEL.jsonl` in its folder."""
 
     folder: Path
     game: Game
     config: ExperimentConfig
 
     def openings(self, seed: int, num_games: int) -> list[Opening]:
-        """Returns where the games of a training seed start, each for one game in every seat.
+        """Returns the openings of a training seed, each for one game per seat of the arm.
 
-        A game's own starts are those of no other seed. Of a file each seed draws for itself, so two seeds may share
-        some of its positions.
+        The game's own start positions differ between seeds. Openings from a file are drawn for each seed separately, so
+        two seeds may share some of them.
         """
         if (seed, num_games) not in self._read:
             file = self.file
@@ -57,25 +57,23 @@ class Boards:
 
     @cached_property
     def _read(self) -> dict[tuple[int, int], list[Opening]]:
-        """Those of a seed are the same for every arm: a file is not read again for each."""
+        """A cache: all arms of a seed play the same openings, so a file is not read again for each."""
         return {}
 
     @property
     def file(self) -> OpeningsFile | None:
-        """The file of openings; None where games begin in the game's own start positions."""
+        """The file of openings; None if games begin from the game's own start positions."""
         return openings_file(self.folder, self.config, MATCH)
 
     @property
     def decided_by(self) -> dict[str, Any]:
-        """What decides games beside who plays them."""
+        """What decides the games, apart from the players."""
         match = self.config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
         content = {} if self.file is None else self.file.decided_by
         return {f"match.{key}": value for key, value in match.items()} | content
 
     def check(self) -> None:
-        """Raises as `starts` where there are too few openings for the games of a training seed, or where games are over
-        before so many plies at random.
-        """
+        """Raises as `starts` if a training seed has too few openings, or if games end within the random plies."""
         match = self.config.match
         if self.file is not None:
             self.openings(self.config.seed, max(match.games, match.raw_games))
@@ -91,9 +89,10 @@ class Boards:
         identity: Mapping[str, Any],
         remake: Remake | None = None,
     ) -> MatchSchedule:
-        """Returns games of arms' agents on the boards of a training seed, against who sits in the others, one by one.
+        """Returns games of arms' agents from a training seed's openings, with `field` in the other seats.
 
-        `identity` is what decides them beside the settings; `remake` makes them anew in other processes.
+        The agents of `field` sit in these seats in order. `identity` is what decides the games apart from the settings;
+        `remake` recreates the schedule in other processes.
         """
         config = self.config.match
         return match_schedule(
@@ -119,13 +118,13 @@ class Boards:
         advance: Advance = unheard,
         crew: Workers | None = None,
     ) -> MatchResult:
-        """Plays games of a training seed, here or shared by workers; goes on where the match of that label was.
+        """Plays the games of a training seed, in this process or with workers; resumes the match with that label.
 
-        All arms are compared with the baseline, if it plays, else with the first. Where time limits an agent, games are
-        played here, one after the other: beside others it would have less of it.
+        All arms are compared with the baseline if it plays, else with the first arm. If an agent has a time limit,
+        games are played in this process, one after the other, so that they do not compete for time.
         """
         crew = None if self._is_timed else crew
-        # Each worker plays as many at once as this process alone would.
+        # Each worker plays as many games at once as a single process would.
         num_parallel = 1 if self._is_timed else self.config.match.parallel * (1 if crew is None else crew.count)
         records = play_match(
             self.game,
@@ -138,15 +137,15 @@ class Boards:
         return MatchResult.of(schedule, records, baseline=baseline if baseline in schedule.arms else None)
 
     def read(self, schedule: MatchSchedule, seed: int, *, label: str) -> MatchResult | None:
-        """Returns what `play` returned if all games of the match of that label are there, else None.
+        """Returns the result of the match with that label if all its games have been played, else None.
 
-        Its agents are asked for their names alone.
+        Only the names of its agents are used.
         """
         records = read_match(self.game, schedule, self._conditions(seed), self._journal(label))
         return None if records is None else MatchResult.of(schedule, records)
 
     def first(self, seed: int) -> int:
-        """Returns the number of the first board of a training seed."""
+        """Returns the index of the first start position of a training seed."""
         return first_board(self.config.seed * MOST_SEEDS + self.config.training_seeds.index(seed) + 1)
 
     @property
@@ -162,7 +161,7 @@ class Boards:
 
 
 class Absent:
-    """An agent that has a name and does not play."""
+    """A placeholder agent that has a name but cannot play."""
 
     def __init__(self, name: str) -> None:
         self.name = name

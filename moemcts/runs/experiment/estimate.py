@@ -1,4 +1,4 @@
-"""How long an experiment will take and how much disk it needs, from a second of real work."""
+"""Estimates how long an experiment will take and how much disk space it needs, from a second of real work."""
 
 from __future__ import annotations
 
@@ -26,64 +26,64 @@ from moemcts.runs.training import Training
 from moemcts.search import SearchAgent, SearchConfig
 
 MOMENT = 0.1
-"""Seconds of the shortest measurement; others take a few times as long."""
+"""Seconds of the shortest measurement; others take small multiples of this."""
 BATCH = 128
 SIDE_BY_SIDE = 8
-"""Games that are played at once to look at them."""
+"""Games that are played at once to measure the agents."""
 LINES = 32
-"""Games in which decisions are searched side by side to see what they cost."""
+"""Games whose decisions are searched in one batch to measure the cost of a search."""
 SEARCHED = 1.0
-"""Seconds of the network in which decisions are searched to see what they cost; more simulations are left out."""
+"""Seconds of network time for measuring a search; beyond this, fewer simulations are measured."""
 FEWEST = 16
-"""Simulations that are searched however slow the network is."""
+"""The least number of simulations that are measured, however slow the network is."""
 IMPORTED = 400_000.0
-"""Positions per second that readers of files import, on a core or two."""
+"""Positions per second that readers import, on one or two cores."""
 FIRST_STEP = 0.5
-"""Seconds that a stage takes beside its steps: it starts, saves, and its first step is slow."""
+"""Overhead of a stage in seconds: start-up, saving, and a slow first step."""
 TRAINING_COST = 3.5
-"""A training step costs about this many forward passes: one forward, two backward, the loss and the optimiser."""
+"""Approximate cost of a training step in forward passes: one forward, two backward, the loss and the optimiser."""
 BYTES_PER_SAMPLE = 40
-"""Of the decision that is stored beside a position."""
+"""Size of the decision stored with a position."""
 BYTES_PER_WEIGHT = 4
-"""On the disk: float32."""
+"""Weights are stored as float32."""
 STATES = 6
-"""Times the weights that a training has on the disk while it runs: two states with both moments of their optimiser."""
+"""Disk space of a running training, in multiples of the weights: two checkpoints, each with both optimiser moments."""
 
 
 START = 3.0
-"""Seconds that a worker process needs before it works, most of them to import torch."""
+"""Start-up time of a worker process in seconds, mostly to import torch."""
 OPTIMISERS = 4.0
-"""Seconds that torch takes to import what its optimisers may need."""
+"""Seconds to import what torch's optimisers may need."""
 LIBRARIES = 2.0
-"""Seconds that the libraries of the report, for figures and intervals, take to be imported."""
+"""Seconds to import the report's libraries for figures and intervals."""
 FIGURE = 0.5
-"""Seconds that a figure of the report takes, as SVG and as PNG."""
+"""Seconds to draw a figure of the report as SVG and as PNG."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Seconds per part, and bytes on the disk."""
+    """Seconds per part of a run, and bytes on disk."""
 
     data: float
     training: float
     losses: float | None = None
-    """On held-out samples; None of runs that do not tell them."""
+    """For evaluation on held-out samples; None for runs that do not report these losses."""
     matches: float | None = None
-    """None of runs without."""
+    """None for runs without matches."""
     report: float
     assumed: str = ""
-    """What the training is told for, in words, where it will be done otherwise."""
+    """Description of the conditions that the training time holds for, if they differ from the actual ones."""
     at_once: float = 0.0
-    """Seconds in which two of these are done side by side."""
+    """Seconds in which two of the parts overlap."""
     num_bytes: int
 
     @property
     def total(self) -> float:
-        """Seconds from the beginning to the end."""
+        """Seconds from start to finish."""
         return sum(self._parts().values()) - self.at_once
 
     def describe(self, of: str = "") -> str:
-        """Returns one line for people; `of` says in words what it is of, where that is not plain."""
+        """Returns the estimate as a line of text; `of` names what it is for, if that is not obvious."""
         shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in self._parts().items())
         shares += f"; {duration(self.at_once)} of it side by side" if self.at_once else ""
         title = f"estimate of {of}" if of else "estimate"
@@ -91,16 +91,16 @@ class Estimate:
         return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk{told_for}"
 
     def _parts(self) -> dict[str, float]:
-        """Returns the seconds of each part that there is."""
+        """Returns the seconds of each part that the run has."""
         known = {name: getattr(self, name) for name in ("data", "training", "losses", "matches", "report")}
         return {name: seconds for name, seconds in known.items() if seconds is not None}
 
 
 def estimate(experiment: Experiment) -> Estimate:
-    """Returns an estimate for the whole experiment, whatever part of it is already done.
+    """Returns an estimate for the whole experiment, ignoring parts that are already done.
 
-    The rates are measured on this machine; games of the match are taken to be as long as those of the agents that make
-    the data.
+    Rates are measured on this machine; match games are assumed to be as long as those of the agents that play the
+    training data.
     """
     config, game = experiment.config, experiment.game
     played = play_some(game, data_players(config, game))
@@ -125,7 +125,7 @@ def estimate(experiment: Experiment) -> Estimate:
     )
     num_read = config.num_seeds * sum([*learned.values(), *measured.values()])
     workers = min(experiment.num_workers, config.num_seeds * len(experiment.arms))
-    # A pool of processes is started for the trainings and others for the matches; the first step is slow.
+    # One pool of processes is started for the trainings and others for the matches; the first step is slow.
     start = START if workers > 1 else 0.0
     matches = [part for part in experiment.parts() if part.task == MATCHES]
     num_shared = sum(part.share is not None for part in matches)
@@ -153,7 +153,7 @@ def estimate(experiment: Experiment) -> Estimate:
 
 
 def data_seconds(config: DataConfig, played: Played | None, sizes: Sizes) -> float:
-    """Returns how long it takes to play what is learned from, as games like those `played` do, and to import it."""
+    """Returns the seconds needed to play the training games, given the games `played`, and to import given ones."""
     playing = 0.0
     if played is not None:
         playing = config.to_play / config.keep / played.learned_share * played.seconds_per_sample
@@ -161,18 +161,19 @@ def data_seconds(config: DataConfig, played: Played | None, sizes: Sizes) -> flo
 
 
 def bytes_per_sample(game: Game, states: Sequence[State]) -> float:
-    """Returns what a sample takes on the disk where positions are like these, a policy left out."""
+    """Returns the bytes on disk per sample for positions like these, excluding the policy."""
     return float(game.pack(states).offsets[-1] / len(states) + BYTES_PER_SAMPLE)
 
 
 def bytes_of_training(num_weights: int) -> int:
-    """Returns what the training of so many weights takes on the disk, those of each stage counted anew."""
+    """Returns the bytes on disk of a training of that many weights, summed over its stages."""
     return STATES * num_weights * BYTES_PER_WEIGHT
 
 
 def assumed(config: TrainerConfig) -> str:
-    """Returns what a training is told for, where it will have more threads or another device: what these gain is not
-    measured.
+    """Returns the conditions assumed for the training time, if the training will differ from them, else "".
+
+    The speed-up by more threads or another device is not measured.
     """
     from moemcts.learn.training.ranks import device_here
 
@@ -187,7 +188,7 @@ def _size(num_bytes: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How many samples are learned from, measured on the way, measured for the tables, and imported first."""
+    """Numbers of samples: trained on, measured during training, evaluated for the tables, and imported."""
 
     learned: float
     measured: float
@@ -196,18 +197,18 @@ class Sizes:
 
 
 def interval_of(config: TrainerConfig, num_samples: float) -> float | None:
-    """Returns how often all samples could be learned from between measurements; None where each epoch has one."""
+    """Returns the passes over all samples between measurements; None for one measurement per epoch."""
     if config.validation_interval is None:
         return None
     return config.validation_interval * config.batch_size / max(num_samples, 1)
 
 
 def sizes_of(run: Experiment | Training) -> Sizes:
-    """Returns the sizes of a run, as far as they are known before its games are there."""
+    """Returns the sizes of a run, as far as they are known before its games are played."""
     config, data = run.config, run.config.data
     fraction, most = config.training.validation_fraction, config.training.measured_samples
     validation = test = None
-    # What was imported is counted: its file may be gone.
+    # Imported samples are counted from the dataset: the file may be gone.
     if has_samples(run):
         sources = run.sources()
         total = len(sources.training)
@@ -220,7 +221,7 @@ def sizes_of(run: Experiment | Training) -> Sizes:
     measured = [held_out] if test is None else [held_out, test]
     return Sizes(
         learned=total - held_out if validation is None else total,
-        # The held-out samples are measured in training, a test set beside them.
+        # During training the held-out samples are measured, and a test set too.
         measured=sum(min(part, most or part) for part in measured),
         rated=measured[-1],
         imported=imported,
@@ -228,20 +229,20 @@ def sizes_of(run: Experiment | Training) -> Sizes:
 
 
 def has_samples(run: Experiment | Training) -> bool:
-    """Returns whether the games to learn from are there, as samples."""
+    """Returns whether the training samples already exist."""
     data = run.config.data
     return bool(data.folder or (data.games and (run.folder / "data").exists()))
 
 
 def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[float, int]]) -> float:
-    """Returns the seconds that all games take in one process; `rates` as `network_rate` of each network."""
+    """Returns the seconds of all games in one process; `rates` holds the `network_rate` of each network."""
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.matches.contestants(), game.spec.num_players
-    # The single network answers to experts where nobody else does. Who searches lasts longer than others.
+    # Without a field agent, the single network plays the experts. Time depends on the player who decides most often.
     has_field = experiment.matches.field.has_agent
     own = played.most_per_game if has_field else played.samples_per_game
     opponents, match = experiment.matches.opponent_model(), config.match
-    # Seconds for a decision of every arm, with a search and without.
+    # Seconds per decision, summed over the arms, with and without search.
     searching = deciding = 0.0
     for reference, num_arms in Counter(arm.network for arm in arms).items():
         evaluator = untrained(game, reference, match.backend, match.precision, match.device)
@@ -249,34 +250,34 @@ def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[f
         agent = SearchAgent(game, evaluator, search, opponents=opponents)
         searching += num_arms * times * decision_seconds(game, agent, played.games)
         deciding += num_arms * decision_seconds(game, PolicyAgent(evaluator), played.games)
-    # Games of an arm.
+    # Games per arm.
     searched, raw = (config.num_seeds * num_games for num_games in (match.games, match.raw_games))
     answered = (searched + raw) * len(arms) * (played.samples_per_game - own)
     field = played
     if has_field and (config.data.agent or config.match.field):
-        # One of who plays the data and who sits in the other seats may think longer.
+        # The agents that play the data and the field may differ in speed.
         field = play_some(game, experiment.matches.field.agents({}, num_players))
     return own * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """What some games of the data's agent showed."""
+    """Statistics of some games of the agents that play the data."""
 
     states: list[State]
-    """Where somebody had to move, at most about 512 of all games."""
+    """Positions with a player to move, thinned out to about 512 over all games."""
     games: list[list[State]]
     seconds_per_sample: float
     samples_per_game: float
-    """Decisions of all players."""
+    """Mean number of decisions per game, over all players."""
     most_per_game: float
-    """Decisions of the player who decides most often."""
+    """Mean number of decisions per game of the player who decides most often."""
     learned_share: float
-    """Share of these that are of the agent in the first seat."""
+    """Share of the decisions made by the agent in the first seat."""
 
 
 def play_some(game: Game, agents: Sequence[Agent]) -> Played:
-    """Returns what a moment of games of some agents, one per seat, shows, one game at least."""
+    """Returns statistics of games that some agents, one per seat, play for a short time; at least one game."""
     games: list[list[State]] = []
     decisions: list[Counter[Player]] = []
     num_samples, num_learned, started = 0, 0, time.perf_counter()
@@ -316,7 +317,7 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
 
 
 def network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
-    """Returns how many positions a new network evaluates per second in batches, and how many parameters it has."""
+    """Returns how many positions an untrained network evaluates per second in batches, and its number of parameters."""
     import torch
 
     network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions).eval()
@@ -343,8 +344,9 @@ def encoding_rate(game: Game, states: list[State]) -> float:
 
 
 def untrained(game: Game, reference: str, backend: str, precision: str | None, device: str) -> Evaluator:
-    """Returns an evaluator with the weights that a network begins with, run as the trained one will be; in float32
-    instead of int8, which needs trained weights.
+    """Returns an evaluator with an untrained network, run with the given backend, precision and device.
+
+    Uses float32 instead of int8, which needs trained weights.
     """
     from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
     from moemcts.learn.inference.making import make
@@ -356,8 +358,10 @@ def untrained(game: Game, reference: str, backend: str, precision: str | None, d
 
 
 def shortened(search: SearchConfig, rate: float) -> tuple[SearchConfig, float]:
-    """Returns a search whose cost is soon known where a network evaluates so many positions per second, and how many
-    times as long the given one takes: a large network on a CPU would need minutes for what `decision_seconds` asks.
+    """Returns a search that is cheap to measure, and how many times as long the given search takes.
+
+    `rate` is the network's number of positions per second: a large network on a CPU would need minutes for what
+    `decision_seconds` measures.
     """
     limits = {name: limit for name in ("simulations", "nodes") if (limit := getattr(search, name)) is not None}
     times = min(limits.values(), default=0) / max(FEWEST, SEARCHED * rate / LINES)
@@ -367,10 +371,9 @@ def shortened(search: SearchConfig, rate: float) -> tuple[SearchConfig, float]:
 
 
 def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]]) -> float:
-    """Returns how long an agent takes for decisions that follow each other in games, where what it found out before
-    helps.
+    """Returns the mean seconds per decision of an agent over successive decisions in games, with reuse of its search.
 
-    Weights that have learned nothing rarely tell moves apart: where a search may end early, others let it do so more.
+    Untrained weights rarely distinguish moves, so a search with early stopping ends earlier with trained ones.
     """
     lines = [_own(states) for states in games[:LINES]]
     seats = [Seat(player, np.random.default_rng(number)) for number, (player, _) in enumerate(lines)]
@@ -382,7 +385,7 @@ def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]])
         agent.act(views, [seats[number] for number in here])
         spent = time.perf_counter() - started
         if turn == 1:
-            # The first decision of a game, and of an agent, is like no other.
+            # The first decision of a game, and of an agent, is not representative.
             seconds = num_decisions = 0.0
         seconds, num_decisions = seconds + spent, num_decisions + len(here)
         if turn and seconds >= 3 * MOMENT:
@@ -391,7 +394,7 @@ def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]])
 
 
 def _own(states: Sequence[State]) -> tuple[Player, list[State]]:
-    """Returns who moves first in the middle of a game, and the states from there in which they move."""
+    """Returns the player to move in the middle of a game, and the states from there on in which that player moves."""
     middle = states[len(states) // 3 :]
     player = middle[0].active_players[0]
     return player, [state for state in middle if player in state.active_players]

@@ -1,4 +1,4 @@
-"""Who sits in the seats that are not an arm's: an agent, against which all arms play, or the single network."""
+"""The field: who sits in the seats that are not an arm's, an agent that all arms play or the single network."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from moemcts.runs.arms import SINGLE, Arm
 
 
 class Field(ABC):
-    """Who the arms play against, and how such matches are read."""
+    """The opponents of the arms, and the form in which their matches are reported."""
 
     name: str
     model: str
-    """Who the search believes to sit there: an agent, or `self`."""
+    """The opponent model of the search: the reference of an agent, or `self`."""
     decided_by: Mapping[str, Any]
-    """What decides how it plays beside its name: the weights of experts."""
+    """What decides its play apart from the name: the weights of experts."""
     has_agent: bool = False
-    """Whether an agent sits there that the experiment did not make."""
+    """Whether its seats belong to an agent that is not an arm."""
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
-        """Returns the arms that play, none where only the single network would: the first arm is that."""
+        """Returns the arms that play; none if only the single network, the first arm, would."""
         return list(arms)
 
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
-        """Returns the arms of which one sits there."""
+        """Returns the arms whose agents the field uses."""
         return []
 
     @abstractmethod
     def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
-        """Returns who sits in as many seats, given the agents of the arms that `seated` returns by name."""
+        """Returns the agents of the field's seats, given the agents of the arms in `seated`, by name."""
 
     @property
     def extra(self) -> dict[str, Agent]:
-        """Who else is measured beside networks without search."""
+        """Further agents, to be evaluated beside the networks without search."""
         return {}
 
     @abstractmethod
     def contest(
         self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
     ) -> Contest:
-        """Returns the matches of training seeds, one of each, as a report reads them.
+        """Returns the matches of the training seeds, one each, as a contest for reports.
 
-        `limit` says how moves were chosen, `singles` are the arms of one network for all phases.
+        `limit` describes how moves were chosen; `singles` are the arms with one network for all phases.
         """
 
 
 @dataclass(frozen=True)
 class AgentField(Field):
-    """An agent: every arm plays the same games against it, the single network too."""
+    """An agent: every arm plays the same games against it, including the single network."""
 
     name: str
     player: Agent
@@ -84,7 +84,7 @@ class AgentField(Field):
 
 @dataclass(frozen=True)
 class SingleField(Field):
-    """The single network: the experts play it."""
+    """The single network, as the opponent of the experts in a game of two players."""
 
     name: str = SINGLE
     model: str = SELF
@@ -107,7 +107,7 @@ class SingleField(Field):
 
 @dataclass(frozen=True)
 class SinglesField(SingleField):
-    """The single network in all other seats of a game of more than two; it is an arm too, to compare with."""
+    """The single network in all other seats of a game of more than two players; as a baseline, it is an arm too."""
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms) if arms[1:] else []
@@ -121,11 +121,11 @@ class SinglesField(SingleField):
 
 @dataclass(frozen=True)
 class NoField(Field):
-    """Nobody, in a game of one player: who gets more from the same starts is better."""
+    """The field of a game of one player: no opponents; arms are compared by their scores from the same starts."""
 
     score_unit: float
     name: str = SINGLE
-    """As runs of such games have called it."""
+    """The name that runs of such games have always had."""
     model: str = SELF
     decided_by: Mapping[str, Any] = field(default_factory=dict)
 
@@ -139,9 +139,9 @@ class NoField(Field):
 
 
 def make_field(reference: str, game: Game) -> Field:
-    """Returns the field that a user names; where none is named, the game's default agent or the single network.
+    """Returns the field with a reference; if it is empty, the game's default agent or else the single network.
 
-    Raises UsageError for an agent that there is none of, or in a game of one player.
+    Raises UsageError for an unknown agent, or for any reference in a game of one player.
     """
     if game.spec.num_players == 1:
         if reference:
@@ -150,6 +150,6 @@ def make_field(reference: str, game: Game) -> Field:
     name = reference or plugins().default_agent(game) or SINGLE
     if name == SINGLE:
         return SingleField() if game.spec.num_players == 2 else SinglesField()
-    # To search within every step of a search would be too slow.
+    # A search within every step of a search would be too slow.
     model = usual_opponents(game) if names_experts(name) else name
     return AgentField(name, resolve_agent(name, game), model, experts_of([name]))

@@ -1,4 +1,4 @@
-"""The papers' matches of experts against a single network: the grid of limits, and one expert at a time."""
+"""The papers' matches of experts against a single network: a grid of batch sizes and limits, and single experts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ BATCH_SIZES = (1, 8, 16, 32, 64)
 NODES = (100, 200, 400, 800, 1600, 3200)
 MILLISECONDS = (100, 200, 400, 800, 1600)
 IMPACT_BATCH_SIZE = 64
-"""Of the papers' matches with one expert (Figures 6 and 33)."""
+"""The batch size of the papers' matches with single experts (Figures 6 and 33)."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a move takes."""
+    """The limit of a search, per move."""
 
     nodes: int | None = None
     milliseconds: int | None = None
@@ -39,7 +39,7 @@ class Limit:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What it is in a reference to experts."""
+        """The options that set the limit in a reference to experts."""
         return {"nodes": self.nodes} if self.nodes is not None else {"seconds": (self.milliseconds or 0) / 1000}
 
 
@@ -59,13 +59,13 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The name of its file."""
+        """The base name of its file."""
         text = f"{self.row} {self.column}".replace(" ", "-")
         return f"{text}-{hashlib.blake2b(f'{self.challenger} {self.baseline}'.encode(), digest_size=4).hexdigest()}"
 
 
 def limits_of(nodes: Sequence[int], milliseconds: Sequence[int]) -> list[Limit]:
-    """Returns the limits, nodes first; raises UsageError where there are none or one is not positive."""
+    """Returns the limits, nodes first; raises UsageError if there are none or if one is not positive."""
     if min([*nodes, *milliseconds], default=0) < 1:
         raise UsageError(f"expected nodes or milliseconds above 0, got {list(nodes)} and {list(milliseconds)}")
     return [Limit(nodes=n) for n in nodes] + [Limit(milliseconds=ms) for ms in milliseconds]
@@ -90,7 +90,10 @@ def grid_cells(experts: str, baseline: str, batch_sizes: Sequence[int], limits: 
 def impact_cells(
     experts: str, baseline: str, phase_names: Sequence[str], batch_size: int, limits: Sequence[Limit]
 ) -> list[Cell]:
-    """Returns the matches of Figures 6 and 33: each expert in its phase, the baseline elsewhere and as opponent."""
+    """Returns the matches of Figures 6 and 33: single experts, each in its own phase.
+
+    The baseline plays the other phases and is the opponent.
+    """
     folder = str(folder_of(baseline))
     return [
         Cell(
@@ -115,11 +118,11 @@ def play_cells(
     folder: Path | None = None,
     on_progress: Callable[[int, Progress], None] | None = None,
 ) -> dict[tuple[str, str], DuelResult]:
-    """Plays all matches on the same openings and returns them by row and column.
+    """Plays all matches from the same openings and returns the results by row and column.
 
-    Where time limits a move, games are played one after the other. `identity` says what decides games beside the
-    agents' references: their weights, and options of the game. `folder` keeps a file per match, from which it
-    goes on. `on_progress` is told which match is played and how far it is.
+    With time limits, games are played one after the other. `identity` returns what decides the games apart from the
+    references: weights, and options of the game. With `folder`, each match has a file there, from which it is resumed.
+    `on_progress` receives the index of the match and its progress.
     """
     found = {}
     for number, cell in enumerate(cells):
@@ -149,9 +152,9 @@ def play_cells(
 
 
 def named_agents(references: Sequence[str], game: Game, journals: Iterable[Path] = ()) -> dict[str, Agent]:
-    """Returns the agents by their references, each under the name that says all about it.
+    """Returns agents by their references, each named by its resolved reference.
 
-    What was chosen for them when the games in `journals` were begun, they keep.
+    They keep the choices that were made for them when the games in `journals` were begun.
     """
     chosen: dict[str, str] = {}
     for path in journals:

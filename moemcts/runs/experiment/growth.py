@@ -1,4 +1,4 @@
-"""An experiment gains arms, games or training seeds: what it has made stays, the rest is made when it goes on."""
+"""Extends an experiment by arms, games or training seeds; existing results are kept, and resuming makes the rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONS = {
     "other_networks": "--network",
     "single_networks": "--single-network",
 }
-"""What arms are added by, by setting."""
+"""The command-line option that adds arms, by setting."""
 
 
 def grown(
@@ -34,12 +34,12 @@ def grown(
     single_networks: Sequence[str] = (),
     changes: Mapping[str, Any] | None = None,
 ) -> Experiment:
-    """Returns an experiment with further gates, schemes and networks, and with changed settings by dotted path.
+    """Returns an experiment extended by gates, schemes and networks, with changed settings by dotted path.
 
-    Arms that it has are called as before, whatever differs between them and the new ones. Nothing is written before
-    `keep_growth`. Raises UsageError for what it has already, for fewer games or seeds than it has, and where files of
-    arms that it has would be called otherwise beside the new ones; ForeignData where what was made would not be made
-    with these settings; as `Run.check_networks`.
+    Existing arms keep their names, whatever distinguishes them from the new ones. Nothing is written until
+    `keep_growth`. Raises UsageError for additions that already exist, for fewer games or seeds than before, and if the
+    files of existing arms would have to be renamed; ForeignData if existing results do not match the new settings; and
+    as `Run.check_networks`.
     """
     config, game = experiment.config, experiment.game
     added = {
@@ -81,31 +81,31 @@ def grown(
 
 
 def keep_growth(experiment: Experiment) -> None:
-    """Writes the settings of a grown experiment into its folder.
+    """Writes the settings of an extended experiment into its folder.
 
-    Raises MoemctsError where another process has it or made it grow meanwhile, and where new experts would have no
+    Raises MoemctsError if another process holds the run or has extended it meanwhile, and if new experts would have no
     samples to learn from.
     """
     with experiment.opened():
         waiting = experiment.waiting()
         if waiting and waiting[0].task == TRAINING:
-            # Before that is written: arms are gained for good.
+            # Checked before anything is written, as arms cannot be removed again.
             experiment.check_samples()
         for gate in experiment.gates:
-            # Of one that it has a copy is there, and its file may have changed.
+            # Existing copies stay: the original file may have changed.
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:
                 keep_gate(experiment.folder, gate)
         before = written_settings(experiment.folder)
         _check_nothing_is_lost(experiment, before)
         for file in experiment.openings:
-            # One that it has is what its games begin in, whatever has become of the file.
+            # An existing copy stays, as its games begin there, whatever has become of the original file.
             if lookup(before, f"{file.section}.openings") != str(file.named):
                 file.keep()
         experiment.keep_settings()
 
 
 def _check_larger(experiment: Experiment, larger: Experiment) -> None:
-    """Raises UsageError where an experiment has fewer games or seeds than before, so that some would be hidden."""
+    """Raises UsageError if an experiment has fewer games or seeds than before, which would hide existing results."""
     for name, before, now in (
         ("num_seeds", experiment.config.num_seeds, larger.config.num_seeds),
         ("match.games", experiment.config.match.games, larger.config.match.games),
@@ -119,8 +119,10 @@ def _check_larger(experiment: Experiment, larger: Experiment) -> None:
 
 
 def _check_nothing_is_lost(larger: Experiment, written: Mapping[str, Any]) -> None:
-    """Raises MoemctsError where the settings that are to be overwritten name arms that the larger experiment has not:
-    another command made it grow since this one looked.
+    """Checks that overwriting the settings loses no arms.
+
+    Raises MoemctsError if the written settings name arms that the extended experiment lacks: another command has
+    extended the run meanwhile.
     """
     for key in _OPTIONS:
         if others := [name for name in written.get(key, ()) if name not in getattr(larger.config, key)]:
@@ -134,7 +136,7 @@ def _with_settings(experiment: Experiment, values: Mapping[str, Any]) -> Experim
 
 
 def _renamed(experiment: Experiment, larger: Experiment) -> Iterator[tuple[Arm, Arm]]:
-    """Yields the arms that are called otherwise in the larger experiment, as they are in each."""
+    """Yields the arms whose names or labels change, each as before and as in the extended experiment."""
     now = {_experts_of(arm): arm for arm in larger.arms}
     for arm in experiment.arms:
         one = now.get(_experts_of(arm), arm)

@@ -1,4 +1,4 @@
-"""What an experiment's networks answer to samples that they did not learn from, measured once and kept."""
+"""Losses of an experiment's networks on held-out samples, measured once and cached."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from moemcts.store import read_json, write_json
 from moemcts.work.progress import Advance, unheard
 
 if TYPE_CHECKING:
-    # Where torch comes in: whoever only describes a run does not wait for it.
+    # These import torch, which commands that only describe a run should not wait for.
     from moemcts.evaluation import Evaluator
     from moemcts.experts import ExpertSet
     from moemcts.learn.assessment import PhaseLosses
 
 LOSSES = "losses"
-"""The task of the parts that measure, and their folder."""
+"""The task of the parts that measure losses, and their folder."""
 MANY = 50_000
-"""Held-out samples, counted for each arm and seed, from which on processes are worth their start."""
+"""Number of held-out samples, summed over arms and seeds, from which starting processes pays off."""
 _REMEDY = "delete it to measure them again"
 
 
 def losses_part(trainings: ArmTrainings, arm: Arm, seed: int, training: Part) -> Part:
-    """Returns the part that measures what a training has made."""
+    """Returns the part that measures the losses of a training's experts."""
     return replace(
         training,
         name=f"{LOSSES}-{arm.label}-{seed}",
@@ -41,11 +41,11 @@ def losses_part(trainings: ArmTrainings, arm: Arm, seed: int, training: Part) ->
 
 
 def losses_of(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance = unheard) -> list[PhaseLosses]:
-    """Returns the losses of an arm of a training seed, on what that seed held out.
+    """Returns the losses of an arm and training seed, on the samples held out with that seed.
 
-    They are the rows of the single network, of each expert and of all experts together; of an arm of one network for
-    all phases one row less each, and of a single network its own, called by its seed. They are measured where their
-    file is missing, or of other experts than there are. Raises DamagedFile where it holds something else.
+    The rows are those of the single network, of each expert and of the mixture; for an arm with one network for all
+    phases, those of the single network and of the arm; for a single network, its own row, named by the seed. They are
+    measured if their file is missing or belongs to other experts. Raises DamagedFile if the file holds something else.
     """
     from moemcts.learn.assessment import PhaseLosses, phase_losses
 
@@ -65,14 +65,14 @@ def losses_of(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance = u
 
 
 def mean_losses(trainings: ArmTrainings, arm: Arm) -> list[PhaseLosses]:
-    """Returns the rows of an arm of several experts, each the mean over the training seeds."""
+    """Returns the rows of an arm of experts, each averaged over the training seeds."""
     from moemcts.learn.assessment import mean_over_seeds
 
     return mean_over_seeds([losses_of(trainings, arm, seed) for seed in trainings.seeds])
 
 
 def num_processes(trainings: ArmTrainings, parts: Sequence[Part], num_workers: int) -> int:
-    """Returns in how many processes parts of one task are done: those that measure few samples are done here."""
+    """Returns how many processes to use for parts of one task; losses on few samples are measured in this process."""
     if parts and parts[0].task == LOSSES:
         held_out = trainings.sources().held_out(trainings.config.training.validation_fraction, trainings.seeds[0])
         if not are_many(len(parts) * len(held_out)):
@@ -81,12 +81,12 @@ def num_processes(trainings: ArmTrainings, parts: Sequence[Part], num_workers: i
 
 
 def are_many(num_samples: float) -> bool:
-    """Returns whether held-out samples, counted for each arm and seed, are worth starting processes for."""
+    """Returns whether a number of held-out samples, summed over arms and seeds, is worth starting processes for."""
     return num_samples >= MANY
 
 
 def num_evaluations(arm: Arm, gate: PhaseGate) -> int:
-    """Returns how often each held-out sample is evaluated for an arm behind a gate."""
+    """Returns how often each held-out sample is evaluated for an arm with a gate."""
     if arm.gate == NO_GATE:
         return 1
     return 2 if arm.is_single else gate.num_phases + 2
@@ -97,7 +97,10 @@ def _measure(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance) -> 
 
 
 def _evaluators(arm: Arm, seed: int, teams: list[ExpertSet]) -> dict[str, Evaluator]:
-    """Returns who answers, by the name of its row; `teams` are the single network, if there is more, and the arm's."""
+    """Returns the evaluators of an arm by row name.
+
+    `teams` holds the single network, unless the arm is a single network itself, and the arm's team.
+    """
     from moemcts.learn.assessment import MIXTURE, team_evaluators
 
     team = teams[-1]

@@ -1,4 +1,4 @@
-"""The games of an experiment's arms, on the boards of its training seeds."""
+"""The matches of an experiment's arms, from the openings of its training seeds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from moemcts.work import Workers
 from moemcts.work.progress import Advance, unheard
 
 MATCHES = "matches"
-"""The task of the parts that are matches."""
+"""The task of the parts that play matches."""
 SEARCHED, RAW = "searched", "raw"
-"""The matches: with search, and of the networks alone."""
+"""The kinds of matches: with search, and with the networks' policies alone."""
 
 
 class ArmMatches:
-    """Who of an experiment's arms plays which games, and what came of them."""
+    """The matches of an experiment's arms and their results."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class ArmMatches:
         trainings: ArmTrainings,
         remade: Callable[[str, int, str], tuple[Game, Sequence[Lineup]]],
     ) -> None:
-        """Raises UsageError where the settings name something that does not exist.
+        """Raises UsageError if the settings name something that does not exist.
 
-        `remade` returns the game and the lineups of `games_of`, made anew where it is called.
+        `remade` returns the game and the lineups of `games_of`, recreated in the calling process.
         """
         self.boards = boards
         self.arms = trainings.arms
@@ -52,20 +52,20 @@ class ArmMatches:
         check_backend(match.backend, match.precision, match.device)
 
     def opponent_model(self) -> Opponents:
-        """Returns who the search believes to face."""
+        """Returns the opponent model of the search."""
         return opponents_named(self._config.match.opponent_model or self.field.model, self.boards.game)
 
     def contestants(self) -> list[Arm]:
-        """Returns the arms that play: all, but not the single network against itself."""
+        """Returns the arms that play: all, except for the single network against itself."""
         return self.field.contestants(self.arms)
 
     def players(self, kind: str) -> list[str]:
-        """Returns who plays the games of a kind: the arms that play, and who else is measured beside networks."""
+        """Returns the names of the players of a kind of match: arms, and the field's extra agents in raw matches."""
         arms = [arm.name for arm in self.contestants()]
         return [*arms, *self.field.extra] if kind == RAW else arms
 
     def parts(self, num_workers: int) -> list[Part]:
-        """Returns games per kind, seed and who plays them; many are shared by as many workers."""
+        """Returns one part per kind, seed and player; parts with many games are shared by all workers."""
         kinds = [RAW, SEARCHED] if self._config.match.raw_games else [SEARCHED]
         return [
             self._part(kind, seed, player, num_workers)
@@ -75,11 +75,11 @@ class ArmMatches:
         ]
 
     def games_of(self, kind: str, seed: int, player: str) -> MatchSchedule:
-        """Returns the games of a kind and a training seed that one of `players` plays."""
+        """Returns the games of a kind and training seed that one of `players` plays."""
         return self._schedule(kind, seed, player, self._agents)
 
     def results(self, kind: str) -> list[MatchResult]:
-        """Returns the matches of a kind, one of each training seed; none where none are played."""
+        """Returns the matches of a kind, one per training seed; empty if none are played."""
         baseline = self._trainings.single.name
         return [
             MatchResult.joined([self._read(kind, seed, player) for player in self.players(kind)], baseline=baseline)
@@ -106,7 +106,7 @@ class ArmMatches:
                 **{f"search.{key}": value for key, value in search.items()},
             },
             extent={"games": num_games},
-            # Only a full load for every worker is worth starting them.
+            # Starting workers only pays off if each has a full load.
             share=play if num_games >= num_workers * config.match.parallel else None,
         )
 
@@ -139,7 +139,7 @@ class ArmMatches:
         }
 
     def _read(self, kind: str, seed: int, player: str) -> MatchResult:
-        """Returns a match that is over; only where games of it are missing do its agents have to play."""
+        """Returns a finished match; its agents are only created if games are missing."""
         schedule = self._schedule(kind, seed, player, lambda arms, *_: {arm.name: Absent(arm.name) for arm in arms})
         found = self.boards.read(schedule, seed, label=self._label(kind, seed, player))
         return found or self._match(kind, seed, player)

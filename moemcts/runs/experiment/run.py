@@ -1,4 +1,4 @@
-"""One experiment in its folder: data, then experts, then matches; every part can be resumed."""
+"""An experiment in its folder: data, then experts, then matches; every part can be resumed."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 
 class Experiment(Run[ExperimentConfig]):
-    """A single network against one set of experts per gate and scheme, and per network, in a folder."""
+    """An experiment: for each network, a single network against one set of experts per gate and scheme."""
 
     kind = "experiment"
     noun = "run"
     config_type = ExperimentConfig
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
-        """Raises UsageError where the configuration names something that does not exist."""
+        """Raises UsageError if the configuration names something that does not exist."""
         super().__init__(folder, config)
         self.arms = config.arms()
         self.trainings = ArmTrainings(folder, config, self.game, self.arms)
-        """What its arms learn."""
+        """The trainings of its arms."""
         for scheme in config.schemes:
             plugins().scheme(scheme)
         for arm in self.arms:
@@ -56,12 +56,13 @@ class Experiment(Run[ExperimentConfig]):
         self.matches = ArmMatches(
             Boards(folder, self.game, config), self.trainings, functools.partial(_games_of, folder)
         )
-        """What they play."""
+        """The matches of its arms."""
 
     @classmethod
     def prepare(cls, folder: Path, config: ExperimentConfig) -> Self:
-        """Returns a new experiment of which nothing is written yet; raises as `Run.prepare`, `check_given` and
-        `Boards.check`.
+        """Returns a new experiment without writing anything.
+
+        Raises as `Run.prepare`, `check_given` and `Boards.check`.
         """
         experiment = super().prepare(folder, config)
         check_given(experiment.config, experiment.game)
@@ -70,32 +71,32 @@ class Experiment(Run[ExperimentConfig]):
 
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
-        """Returns the configuration with what the game and this machine decide written out."""
+        """Returns the configuration with everything that the game and the machine decide filled in."""
         config = with_networks(with_gates(with_field(with_players(with_data_paths(with_whole_paths(config))))))
         return with_inference(super().resolved(config))
 
     @property
     def gates(self) -> list[str]:
-        """The gates that make experts; the single network's is not among them."""
+        """The gates that have experts, without that of the single network."""
         return self.trainings.gates
 
     @property
     def gate_names(self) -> dict[str, str]:
-        """What tables call the gates that make experts: as users wrote them."""
+        """The names of these gates in tables, as the user wrote them."""
         return {arm.gate: arm.gate_name for arm in self.teams}
 
     @property
     def other_singles(self) -> list[Arm]:
-        """The arms of one network of another kind each."""
+        """The single-network arms of the other networks."""
         return [arm for arm in self.arms[1:] if arm.gate == NO_GATE]
 
     @property
     def teams(self) -> list[Arm]:
-        """The arms of several experts."""
+        """The arms with a gate other than `none`."""
         return [arm for arm in self.arms if arm.gate != NO_GATE]
 
     def describe(self) -> str:
-        """Returns one line on what is compared."""
+        """Returns a line that describes what is compared."""
         config = self.config
         data = config.data.describe()
         gates = ", ".join(self.gate_names.values())
@@ -108,11 +109,11 @@ class Experiment(Run[ExperimentConfig]):
         return f"{config.game}: a single {config.network}{experts}, {''.join(others)}{data}, {seeds}, {games}"
 
     def passes(self) -> float:
-        """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
+        """Returns the passes over the data by all trainings of one seed, in units of the configured epochs."""
         return sum(plugins().scheme(arm.scheme).cost(self.trainings.gate(arm.gate).num_phases) for arm in self.arms)
 
     def parts(self) -> list[Part]:
-        """Returns the data, a training and its losses per arm and seed, and games per kind, seed and who plays them."""
+        """Returns the data, a training and its losses per arm and seed, and the games per kind, seed and player."""
         data = data_part(self.config, self.game, self.folder)
         learned = [
             (arm, seed, self.trainings.part(arm, seed, data)) for seed in self.trainings.seeds for arm in self.arms
@@ -126,15 +127,15 @@ class Experiment(Run[ExperimentConfig]):
 
     @property
     def num_workers(self) -> int:
-        """In how many processes its parts are done."""
+        """The number of worker processes."""
         return self.config.workers or num_cores()
 
     def work(self, progress: Progress) -> None:
-        """Does all parts that are not done yet, and writes down how long that took."""
+        """Does all parts that are not done yet and records how long they take."""
         super().work(Timed(progress, self.folder))
 
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
-        """Does parts of one task in as many processes as the settings say: side by side, or each shared by all."""
+        """Does the parts of one task in worker processes: several parts at once, or each shared by all workers."""
         if parts[0].task == TRAINING:
             self.check_samples()
         alone = [part for part in parts if part.share is None]
@@ -150,17 +151,17 @@ class Experiment(Run[ExperimentConfig]):
             tally.finish(number)
 
     def check_samples(self) -> None:
-        """Raises MoemctsError where an expert of any arm would have no samples to learn from."""
+        """Raises MoemctsError if an expert of any arm would have no samples to learn from."""
         trainings = self.trainings
         teams = [(arm, trainings.gate(arm.gate)) for arm in self.teams]
         check_samples(self, teams, trainings.sources, trainings.seeds)
 
     def sources(self) -> Sources:
-        """Opens the samples."""
+        """Opens the datasets."""
         return self.trainings.sources()
 
     def outcomes(self) -> Outcomes:
-        """Returns what was made; the experiment must be done."""
+        """Returns the outcomes; the experiment must be done."""
         trainings, field = self.trainings, self.matches.field
         sources, seeds, first = trainings.sources(), trainings.seeds, trainings.seeds[0]
         experts = {arm.name: trainings.trained(arm, first) for arm in self.teams}
@@ -223,7 +224,7 @@ class Experiment(Run[ExperimentConfig]):
 
 
 def _games_of(folder: Path, kind: str, seed: int, player: str) -> tuple[Game, Sequence[Lineup]]:
-    """Returns the game and the lineups of a match, made anew where this is called."""
-    # Whoever started this process has allowed what the settings name, and looked at the networks.
+    """Returns the game and the lineups of a match, recreated in the calling process."""
+    # The parent process has already allowed the settings' programs and checked the networks.
     experiment = Experiment.read(folder, allow_programs=True)
     return experiment.game, experiment.matches.games_of(kind, seed, player).lineups

@@ -1,4 +1,4 @@
-"""The trainings of an experiment's arms, and the experts that they make."""
+"""The trainings of an experiment's arms and the resulting experts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from moemcts.store import manifest_digest
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
-    # Where torch comes in: whoever only describes a run does not wait for it.
+    # These import torch, which commands that only describe a run should not wait for.
     from moemcts.experts import ExpertSet, Routing
 
 TRAINING = "training"
@@ -32,7 +32,7 @@ TRAINING = "training"
 
 @dataclass(frozen=True)
 class ArmTrainings:
-    """What every arm learns with every training seed: `training/LABEL-SEED` and `experts/LABEL-SEED` in a folder."""
+    """The trainings of all arms and seeds, in `training/LABEL-SEED` and `experts/LABEL-SEED` of a folder."""
 
     folder: Path
     config: ExperimentConfig
@@ -46,24 +46,24 @@ class ArmTrainings:
 
     @property
     def gates(self) -> list[str]:
-        """The gates that make experts; the single network's is not among them."""
+        """The gates that have experts, without that of the single network."""
         return [gate for gate in self.config.gates if gate != NO_GATE]
 
     @property
     def seeds(self) -> range:
-        """The training seeds: that of the configuration and those after it."""
+        """The training seeds: that of the configuration and those that follow it."""
         return self.config.training_seeds
 
     def gate(self, reference: str) -> PhaseGate:
-        """Returns a gate of the experiment's game; a saved one from the run's own copy."""
+        """Returns a gate of the experiment's game; a saved gate is read from the run's own copy."""
         return plugins().gate(kept_gate(self.folder, reference, self.gates), self.game)
 
     def sources(self) -> Sources:
-        """Opens the samples."""
+        """Opens the datasets."""
         return open_sources(self.config.data, self.folder / "data", self.game)
 
     def part(self, arm: Arm, seed: int, data: Part) -> Part:
-        """Returns the training of an arm and a seed from what a part has gathered."""
+        """Returns the training of an arm and seed on the samples of a part."""
         return Part(
             name=f"train-{arm.label}-{seed}",
             task=TRAINING,
@@ -81,7 +81,7 @@ class ArmTrainings:
         routing: Routing | None = None,
         device: str = "cpu",
     ) -> ExpertSet:
-        """Opens a set of experts; raises UsageError where there is no such device here."""
+        """Loads a set of experts; raises UsageError if the device does not exist."""
         from moemcts.learn.checkpoint import load_experts
         from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
@@ -90,20 +90,20 @@ class ArmTrainings:
         return load_experts(folder, self.game, plugins(), device=device, routing=routing, inference=inference)
 
     def trained(self, arm: Arm, seed: int) -> ExpertSet:
-        """Opens a set of experts as torch has them, on the device that trained them where that is here."""
+        """Loads a set of experts with the torch backend, on the training device if it is available."""
         from moemcts.learn.training.ranks import device_here
 
         return self.experts(arm, seed, device=device_here(self.config.training.device))
 
     def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]:
-        """Returns what tells the experts of arms and a training seed from all others.
+        """Returns digests that identify the experts of some arms and a training seed.
 
-        Raises DamagedFile where some are gone.
+        Raises DamagedFile if some are missing.
         """
         return {"experts": [manifest_digest(self._experts_folder(arm, seed), length=64) for arm in arms]}
 
     def warning(self, sources: Sources) -> str:
-        """Returns whether what the trainings began with has learned from what they are measured on; empty if not."""
+        """Returns a warning if the initial experts were trained on samples that are held out here, else ""."""
         if not self.config.start:
             return ""
         who, fraction = "What the trainings began with", self.config.training.validation_fraction
@@ -115,7 +115,7 @@ class ArmTrainings:
         return f"Of training seed{'s' * (len(warned) > 1)} {seeds}: {next(iter(warned.values()))}"
 
     def measurements(self, arm: Arm, seed: int) -> list[Mapping[str, Any]]:
-        """Returns what was measured while an arm was trained."""
+        """Returns the measurements of an arm's training."""
         return measurements(self._training_folder(arm, seed))
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:

@@ -1,4 +1,4 @@
-"""Duels of generations, with those that play and with opponents that stay the same, and who is promoted."""
+"""Duels between generations and against fixed opponents, and the promotion rule."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ from moemcts.work.progress import Advance
 
 @dataclass(frozen=True, kw_only=True)
 class Duel:
-    """Two agents against each other; in a game of one player from the same starts, each alone."""
+    """A duel of two agents; in a game of one player, each plays the same starts alone."""
 
     game: Game
     agents: Mapping[str, Agent]
-    """By the names in the match's file."""
+    """By their names in the match's file."""
     openings: Sequence[Opening]
     num_games: int
     seed: int
     parallel: int
-    """Games that one worker plays side by side: which share batches does not depend on how many workers there are."""
+    """Games per batch in one worker; fixed, so that the composition of batches does not depend on the number of
+    workers."""
     identity: Mapping[str, Any]
     """What else decides the games."""
     journal: Path
     seating: Sequence[str]
-    """Who sits where in the first game on an opening; in the others everybody moves on by one seat."""
+    """The seats in the first game of an opening; in each further game everyone moves on by one seat."""
     in_flight: int = 1
     sprt: Sprt | None = None
     remake: Remake | None = None
-    """What other processes need to play it."""
+    """What other processes need to play the duel."""
 
     @cached_property
     def schedule(self) -> DuelSchedule | SoloSchedule:
-        """The games; in a game of one player each agent alone."""
+        """The games; in a game of one player each agent plays alone."""
         return paired_schedule(
             self.game,
             {name: Named(agent, name) for name, agent in self.agents.items()},
@@ -57,7 +58,7 @@ class Duel:
         )
 
     def play(self, workers: Workers, advance: Advance) -> PairedResult:
-        """Plays what is not played yet, and returns all games; the file is the same whoever has played them."""
+        """Plays the games that are missing and returns all; the file does not depend on which process played them."""
         schedule = self.schedule
         records = play_match(
             self.game,
@@ -74,9 +75,10 @@ class Duel:
 
 
 def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:
-    """Returns the seats of two agents that have as many sides each: only then are equals expected to score one half.
+    """Returns a seating of two agents with equally many sides each, so that equally strong agents score one half.
 
-    None in a game of one player, where each plays alone. Raises ValueError for another odd number of sides.
+    The seating is empty in a game of one player, where each agent plays alone. Raises ValueError for any other odd
+    number of sides.
     """
     num_sides = len(game.spec.sides)
     if num_sides == 1:
@@ -87,12 +89,12 @@ def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:
 
 
 def one_against_all(game: Game, first: str, second: str) -> tuple[str, ...]:
-    """Returns the seats where the second agent has all sides but one: ratings can be fitted to that, too."""
+    """Returns a seating in which the second agent has all sides but one; ratings can be fitted to this too."""
     return seating_of(game, (first, *[second] * (len(game.spec.sides) - 1)))
 
 
 def is_promoted(result: PairedResult, name: str, *, score: float) -> bool:
-    """Returns whether an agent has scored more than `score` on the mean, or with a test whether that decided for it."""
+    """Returns whether an agent's mean score exceeds `score`; with a sequential test, whether it accepted H1."""
     if result.decision is not None:
         return result.decision == "H1"
     scores = result.scores(name)

@@ -1,4 +1,4 @@
-"""How long self-play will take and how much disk it needs, from a second of real work."""
+"""Estimates how long self-play will take and how much disk space it needs, from a second of real work."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from moemcts.runs.selfplay.settings import SelfPlayConfig
 
 BYTES_PER_ACTION = 12
-"""Of each action's share of the visits, which is stored beside a sample."""
+"""Size of each action's share of the visits, stored with a sample."""
 
 
 def selfplay_estimate(run: SelfPlay) -> Estimate:
-    """Returns an estimate for all generations, whatever is already done.
+    """Returns an estimate for all generations, ignoring what is already done.
 
-    Rates are measured on this machine; the length of games is that of games at random.
+    Rates are measured on this machine; games are assumed to be as long as random ones.
     """
     from moemcts.learn.loop.window import window
     from moemcts.learn.training.stages import plan
@@ -57,7 +57,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     search, times = shortened(config.search, rate)
     agent = SearchAgent(game, evaluator, search, opponents=run.players.opponent_model())
     each = times * decision_seconds(game, agent, random_games.games) / _full(config)
-    # Decisions of a game that the newest experts make, and those of them that are learned from.
+    # Decisions per game made by the newest experts, and how many of them are learned from.
     decisions = moves * _own_share(run)
     samples_per_game = decisions * _searched_share(config)
     samples = config.games.samples or config.games.games * samples_per_game
@@ -86,33 +86,33 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
 
 
 def _starts(config: SelfPlayConfig) -> int:
-    """Returns how often processes are started that play: games ahead have new ones in each generation."""
+    """Returns how often worker processes are started for games; games ahead start new ones per generation."""
     if config.games.ahead:
         return config.generations
     return 0 if config.workers == 1 or (config.workers == 0 and num_cores() == 1) else 1
 
 
 def _at_once(config: SelfPlayConfig, workers: int, playing: float, learning: float) -> float:
-    """Returns the seconds in which games are played ahead while experts learn and are judged, given what all
-    generations take of each alone.
+    """Returns the seconds saved by playing games ahead during training and evaluation.
 
-    The first games have nobody to learn beside them, and the last training has no games.
+    `playing` and `learning` are the total seconds of each on its own. The first games have no training to overlap with,
+    and the last training has no games.
     """
     is_elsewhere = isinstance(config.workers, str) and config.workers != HERE
     busy = (config.training.threads or 1) + (0 if is_elsewhere else workers)
-    # Where that is more than there are cores, all of them are slower by this.
+    # Slowdown if there are more busy processes than cores.
     slower = max(1.0, busy / num_cores())
     saved = min(playing, learning) * max(0.0, 2 - slower)
     return saved * (config.generations - 1) / config.generations
 
 
 def _full(config: SelfPlayConfig) -> int:
-    """Returns the simulations of a search whose visits are learned from."""
+    """Returns the simulations of a full search, whose visits are learned from."""
     return config.search.simulations or config.search.nodes or 100
 
 
 def _own_share(run: SelfPlay) -> float:
-    """Returns the share of all decisions that the newest experts make."""
+    """Returns the share of decisions made by the newest experts."""
     games = run.config.games
     return 1.0 if games.opponents == SELF else 1 - games.opponent_share * (1 - 1 / run.game.spec.num_players)
 
@@ -125,23 +125,26 @@ def _simulations_per_decision(config: SelfPlayConfig) -> float:
 
 
 def _searched_share(config: SelfPlayConfig) -> float:
-    """Returns the share of decisions that are learned from: without a search all are alike."""
+    """Returns the share of decisions that are learned from; all if there is no search."""
     return config.games.full_share if config.games.searched else 1.0
 
 
 def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
-    """Returns how many samples all generations learn from, of so many in each; `windows` are those of each in turn."""
+    """Returns the number of samples that all generations learn from; `windows` are the sizes of their replay windows.
+
+    Each generation has `samples` samples.
+    """
     config, passes = run.config, run.scheme.cost(run.gate.num_phases)
     if config.learning.steps is not None:
         return config.generations * config.learning.steps * config.training.batch_size * passes
     newest, drawn = config.replay.newest, config.replay.drawn
-    # At most so many: where the newest are too few for their share, less is learned from.
+    # An upper bound: if there are too few of the newest samples for their share, less is learned from.
     most = min(drawn or math.inf, samples / newest if newest else math.inf)
     return sum(min(most, samples * size) for size in windows) * config.training.epochs * passes
 
 
 def _judged(run: SelfPlay, workers: int) -> float:
-    """Returns the simulations of one process in all matches, of one decision in each game."""
+    """Returns the simulations per process in all matches, counting one decision per game."""
     config, gauntlet, promotion = run.config, run.config.gauntlet, run.config.promotion
     full = _full(config) if config.games.searched else 1
     sharing = workers if isinstance(config.workers, int) and not config.games.ahead else 1
@@ -159,6 +162,6 @@ def _judged(run: SelfPlay, workers: int) -> float:
 
 
 def _bytes_per_searched(game: Game, states: Sequence[State]) -> float:
-    """Returns what a sample takes on the disk with the visits of its search."""
+    """Returns the bytes on disk per sample, including the visits of its search."""
     legal = sum(len(state.legal_actions(state.active_players[0])) for state in states) / len(states)
     return bytes_per_sample(game, states) + BYTES_PER_ACTION * legal

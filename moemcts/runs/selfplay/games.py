@@ -1,4 +1,4 @@
-"""A generation's games: chunks of them are played here or elsewhere, and joined to a dataset."""
+"""The games of a generation: played in chunks, here or elsewhere, and joined to a dataset."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """What some games have taken so far."""
+    """Running totals for some games."""
 
     num_games: int = 0
     num_samples: int = 0
     num_plies: int = 0
     num_batches: int = 0
     num_positions: int = 0
-    """Evaluated."""
+    """Positions evaluated."""
     network_seconds: float = 0.0
     seconds: float = 0.0
 
@@ -43,7 +43,7 @@ class Speed:
         return Speed(**{name: value - getattr(other, name) for name, value in vars(self).items()})
 
     def rates(self, seconds: float) -> dict[str, float]:
-        """Returns what was done per second of so many, the mean batch and the share of time in the network."""
+        """Returns rates over so many seconds, the mean batch size and the network's share of the time."""
         seconds = max(seconds, 1e-9)
         return {
             "games_per_second": round(self.num_games / seconds, 3),
@@ -55,36 +55,36 @@ class Speed:
 
 
 class Chunk(NamedTuple):
-    """Games of a generation that one process has played in one go."""
+    """Games of a generation that one process has played as a unit."""
 
     number: int
     content: bytes
-    """Of its file."""
+    """The content of its file."""
 
 
 @dataclass
 class SpeedOfShares:
-    """The speed of shares, of a chunk or several each, that are played at once or one after the other."""
+    """The total speed of shares of one or several chunks, played concurrently or one after the other."""
 
     started: float = field(default_factory=time.monotonic)
     total: Speed = Speed()
-    """What all shares have taken, seconds of several processes added up."""
+    """The totals over all shares; `seconds` sums the time of several processes."""
     _shares: dict[int, Speed] = field(default_factory=dict)
 
     def note(self, share: int, speed: Speed) -> None:
-        """Takes in what a share has taken so far."""
-        # Carried on: hundreds of shares report every half second.
+        """Replaces a share's running totals."""
+        # Updated incrementally: hundreds of shares report every half second.
         self.total += speed - self._shares.get(share, Speed())
         self._shares[share] = speed
 
     @property
     def seconds(self) -> float:
-        """Time that has passed."""
+        """Elapsed time."""
         return time.monotonic() - self.started
 
 
 def throttled(report: Callable[[Speed], None], usage: Usage, started: float) -> Callable[[Counts], None]:
-    """Returns what hears of every round and reports every now and then."""
+    """Returns a callback for every round that reports at most once per `SECONDS_BETWEEN_REPORTS`."""
     last = 0.0
 
     def hear(counts: Counts) -> None:
@@ -98,7 +98,7 @@ def throttled(report: Callable[[Speed], None], usage: Usage, started: float) -> 
 
 
 def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
-    """Returns what was counted since `started`."""
+    """Returns the totals since `started`."""
     return Speed(
         num_games=counts.num_games,
         num_samples=counts.num_samples,
@@ -111,19 +111,19 @@ def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
 
 
 def chunk_bytes(played: Played) -> bytes:
-    """Returns the content of a file with some games of a generation."""
+    """Returns the content of a file for some games of a generation."""
     return sealed_bytes(played.arrays())
 
 
 def read_chunk(path: Path) -> Played:
-    """Returns the games in a file; raises DamagedFile where it is not as it was written."""
+    """Returns the games in a file; raises DamagedFile if it is damaged."""
     return Played.of_arrays(map_sealed(path))
 
 
 def done_before(paths: Sequence[Path]) -> Speed:
-    """Returns how many games and samples there are in files of an earlier start.
+    """Returns the number of games and samples in files of an earlier start.
 
-    A file that is not whole, as a copy that was broken off leaves it, is removed: its games are played again.
+    Damaged files, such as from an interrupted copy, are removed; their games are played again.
     """
     found = []
     for path in paths:
@@ -135,7 +135,7 @@ def done_before(paths: Sequence[Path]) -> Speed:
 
 
 def numbers_of(config: GamesConfig, chunk: int) -> range:
-    """Returns the numbers of the games of a chunk."""
+    """Returns the indices of the games of a chunk."""
     last = config.games if config.samples is None else math.inf
     start = chunk * config.per_part
     return range(start, int(min(start + config.per_part, last)))
@@ -144,12 +144,12 @@ def numbers_of(config: GamesConfig, chunk: int) -> range:
 def waves(
     config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None], before: float = 0.0
 ) -> Iterator[list[int]]:
-    """Yields the chunks that are to be played next, until there are enough games.
+    """Yields the chunks to play next until there are enough games.
 
-    `samples_of` says how many samples a chunk has, None of one that is not played. With a number of games that is all
-    of them at once, with a number of samples as many as seem to be missing: by the chunks that are played, else by
-    those of the generation before, of `before` samples each; where nothing is known, one for each worker. Raises
-    MoemctsError where games have no samples.
+    `samples_of` returns the number of samples of a chunk, or None if it is not played yet. With a fixed number of
+    games, all missing chunks come at once. With a fixed number of samples, as many come as are estimated to be missing:
+    from the mean of the chunks played, else from `before`, the samples per chunk of the previous generation; if neither
+    is known, one per worker. Raises MoemctsError if games yield no samples.
     """
     if config.samples is None:
         yield [chunk for chunk in range(-(-config.games // config.per_part)) if samples_of(chunk) is None]
@@ -178,9 +178,9 @@ def waves(
 def join_chunks(
     game: Game, config: GamesConfig, chunks: Sequence[Path], out: Path, *, reference: str, source: dict[str, Any]
 ) -> tuple[int, list[Played]]:
-    """Makes a dataset of chunks in their order and returns the number of samples, and the games that these are of.
+    """Joins chunks in order to a dataset and returns the number of samples, and the games that they are from.
 
-    With a number of samples, what is beyond is cut off.
+    If a number of samples is configured, the excess is cut off.
     """
     writer = ShardWriter(out, game, reference=reference, source=source)
     left, kept = config.samples, list[Played]()
@@ -200,7 +200,7 @@ def join_chunks(
 
 
 def describe_games(chunks: Sequence[Played]) -> dict[str, Any]:
-    """Returns what is to be said of games: numbers, lengths, results by seat, duplicates, resignations."""
+    """Returns statistics of games: numbers, lengths, results by seat, duplicates, resignations."""
     plies = np.concatenate([chunk.plies for chunk in chunks])
     returns = np.concatenate([chunk.returns for chunk in chunks])
     courses = np.concatenate([chunk.course for chunk in chunks])

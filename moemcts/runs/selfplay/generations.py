@@ -1,4 +1,4 @@
-"""The generations of self-play in their folders: games, trainings, experts, and what was said of each."""
+"""The generations of self-play on disk: games, trainings, experts, and the recorded results of each."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from moemcts.store import read_json, write_json
 
 GAMES, TRAINING, EXPERTS = "games", "training", "experts"
 GENERAL = "general.safetensors"
-"""The network that a generation's experts went out from, where they did."""
+"""The network that the generation's experts branched off from, if the scheme has one."""
 OPTIMISERS = "optimisers"
-"""What a generation's optimisers have gathered, where they are gone on with."""
+"""The optimiser states of a generation, if the next one continues with them."""
 REPLAY = "game.jsonl"
-"""The first game of a generation, to look at."""
+"""The first game of a generation, for viewing."""
 PLAYED, LEARNED, PROMOTED = "played.json", "learned.json", "promoted.json"
-"""What is said of a generation's games, training, and whether it plays the next one's."""
+"""The results of a generation's games and training, and whether it was promoted."""
 
 
 @dataclass(frozen=True)
 class Generations:
-    """What is on the disk. Generation 0 has the experts that self-play begins with, and no games."""
+    """The folders and files of all generations; generation 0 has the initial experts and no games."""
 
     folder: Path
 
@@ -33,15 +33,15 @@ class Generations:
         return self.folder / "generations" / f"{generation:04d}"
 
     def games(self, generation: int) -> Path:
-        """Returns the dataset of a generation's games."""
+        """Returns the folder of the dataset of a generation's games."""
         return self.of(generation) / GAMES
 
     def chunk(self, generation: int, number: int) -> Path:
-        """Returns the file of some games of a generation that is not complete."""
+        """Returns the file of a chunk of games of an incomplete generation."""
         return self.of(generation) / "chunks" / f"{number:05d}.safetensors"
 
     def chunks(self, generation: int) -> list[Path]:
-        """Returns the files with games of a generation that are there."""
+        """Returns the existing files of chunks of a generation."""
         return sorted((self.of(generation) / "chunks").glob("*.safetensors"))
 
     def experts(self, generation: int) -> Path:
@@ -49,9 +49,9 @@ class Generations:
         return self.of(generation) / EXPERTS
 
     def said(self, generation: int, name: str) -> dict[str, Any]:
-        """Returns what was written of a generation, nothing where that was not.
+        """Returns a recorded result of a generation, empty if it is not recorded yet.
 
-        Raises DamagedFile where it is not whole.
+        Raises DamagedFile if the file is damaged.
         """
         path = self.of(generation) / name
         if not path.exists():
@@ -62,21 +62,21 @@ class Generations:
         return found
 
     def is_gone(self, generation: int) -> bool:
-        """Returns whether the experts of a generation were there and are not any longer."""
+        """Returns whether the experts of a generation existed and have been removed."""
         return bool(self.said(generation, LEARNED)) and not self.experts(generation).exists()
 
     def say(self, generation: int, name: str, values: dict[str, Any]) -> None:
-        """Writes something of a generation."""
+        """Records a result of a generation."""
         write_json(self.of(generation) / name, values)
 
     def num_samples(self, last: int) -> dict[int, int]:
-        """Returns how many samples each generation up to `last` has made, whether they are still there or not."""
+        """Returns the number of samples that each generation up to `last` made, whether or not they still exist."""
         return {one: int(self.said(one, PLAYED).get("samples", 0)) for one in range(1, last + 1)}
 
     def champion(self, generation: int) -> int:
-        """Returns which generation's experts play once a generation has learned: the last that was promoted.
+        """Returns the champion after a generation has been trained: the last generation that was promoted.
 
-        One of which nothing is said yet counts as promoted.
+        A generation whose promotion is not decided counts as promoted.
         """
         for one in range(generation, 0, -1):
             if self.said(one, PROMOTED).get("promoted", True) and (self.of(one) / LEARNED).exists():
@@ -84,9 +84,9 @@ class Generations:
         return 0
 
     def tidy(self, generation: int, *, window: range, kept: Sequence[int], origins: Sequence[int]) -> None:
-        """Removes what is not needed once a generation is done: older games and experts, and states of trainings.
+        """Removes what is not needed after a generation: older games and experts, and training checkpoints.
 
-        Experts of the generations `kept` stay, what the optimisers of `origins` have gathered, and all measurements.
+        Keeps the experts of the generations `kept`, the optimiser states of `origins`, and all measurements.
         """
         for one in range(generation + 1):
             self.remove(one, "chunks", f"{TRAINING}/stages")
@@ -98,11 +98,11 @@ class Generations:
                 self.remove(one, OPTIMISERS)
 
     def remove(self, generation: int, *names: str) -> None:
-        """Removes files and folders of a generation, as far as they are there."""
+        """Removes files and folders of a generation, if they exist."""
         for name in names:
             path = self.of(generation) / name
             if path.is_dir():
-                # Renamed first: what is half removed is not taken for whole.
+                # Renamed first, so that a partly removed folder is not mistaken for a complete one.
                 gone = path.with_name(f".{path.name}.0.part")
                 shutil.rmtree(gone, ignore_errors=True)
                 path.rename(gone)

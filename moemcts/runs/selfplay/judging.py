@@ -1,4 +1,4 @@
-"""Generations of self-play are measured: against those that play, and against opponents that stay the same."""
+"""Evaluates generations of self-play: against the champion, and against fixed opponents."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from moemcts.work import Here, Workers
 from moemcts.work.progress import Advance
 
 _BOARDS = 10_000
-"""Start positions that a generation's promotion may have."""
+"""Start positions reserved for each generation's promotion match."""
 _SEEDS = LARGEST_SEED + 1
 
 
 class Judging:
-    """The matches of generations."""
+    """The evaluation matches of generations."""
 
     def __init__(self, players: Players, measured: Sequence[int], crew: Callable[[], Workers] = Here) -> None:
-        """`measured` are the generations that are measured, in their order; `crew` returns who plays a match.
+        """`measured` are the generations to measure, in order; `crew` returns the workers that play a match.
 
-        Raises UsageError for a promotion's test that makes no sense, or not in this game.
+        Raises UsageError if the promotion test is invalid or does not fit the game.
         """
         self.players = players
         self.config, self.game = players.config, players.game
@@ -60,7 +60,7 @@ class Judging:
             raise UsageError(f"promotion in {self.config.game}: {error}") from None
 
     def promote(self, generation: int, advance: Advance) -> None:
-        """Lets the newest experts play those that have played, and says whether they play the next games."""
+        """Plays the newest experts against the champion and records whether they are promoted."""
         if self.on_disk.said(generation, PROMOTED):
             return
         newest, duel = name_of(generation), self.promotion(generation)
@@ -77,7 +77,7 @@ class Judging:
         )
 
     def promotion(self, generation: int) -> Duel:
-        """Returns the match of a generation's experts against those that have played."""
+        """Returns the match of a generation's experts against the champion."""
         rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
         search = quiet(self.config.search, temperature=rule.temperature)
         return Duel(
@@ -96,7 +96,7 @@ class Judging:
         )
 
     def measure(self, generation: int, advance: Advance) -> None:
-        """Plays a generation against the opponents that stay the same, and the one that was measured before it."""
+        """Plays a generation against the fixed opponents and against the previously measured generation."""
         others = self._others(generation)
         name, found = name_of(generation), []
         for number, other in enumerate(others):
@@ -120,7 +120,7 @@ class Judging:
         write_json(measurement_of(self.folder, generation), found)
 
     def measurement(self, generation: int, number: int) -> Duel:
-        """Returns the match of a generation against one of those whom it is measured against."""
+        """Returns one of the matches in which a generation is measured."""
         gauntlet, name = self.config.gauntlet, self._others(generation)[number]
         search = quiet(self.config.search, temperature=0.0)
         own, theirs, is_timed = [generation], dict[str, Any](), False
@@ -136,7 +136,7 @@ class Judging:
             openings=self._gauntlet_openings,
             num_games=gauntlet.games,
             seed=self._board(0) + number,
-            # Whom the clock limits plays one game at a time.
+            # Agents with a time limit play one game at a time.
             parallel=1 if is_timed else gauntlet.parallel,
             in_flight=1 if is_timed else self.config.games.in_flight or 1,
             identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
@@ -146,33 +146,33 @@ class Judging:
         )
 
     def _others(self, generation: int) -> list[str]:
-        """Returns the names of those whom a generation is measured against."""
+        """Returns the names of the opponents that a generation is measured against."""
         gauntlet = self.config.gauntlet
         return [*gauntlet.opponents, *(name_of(one) for one in self._before(generation) if gauntlet.previous)]
 
     def _before(self, generation: int) -> list[int]:
-        """Returns the generation that was measured before, if one was."""
+        """Returns the previously measured generation as a list, empty if there is none."""
         return [one for one in self.measured if one < generation and not self.on_disk.is_gone(one)][-1:]
 
     def _remake(self, duel: Callable[..., Duel], *which: int) -> Remake:
         return _Remade(self.folder.absolute(), self.config, tuple(self.measured), duel, which)
 
     def measurements(self) -> list[dict[str, Any]]:
-        """Returns the matches of all generations that were measured; raises DamagedFile where a file holds none."""
+        """Returns the matches of all measured generations; raises DamagedFile for an invalid file."""
         paths = [measurement_of(self.folder, generation) for generation in self.measured]
         return [one for path in paths if path.exists() for one in _matches_in(path)]
 
     @functools.cached_property
     def beginnings(self) -> Beginnings:
-        """How the games begin that measure generations."""
+        """How the games that measure generations begin."""
         gauntlet = self.config.gauntlet
         path = Path(gauntlet.openings) if gauntlet.openings else None
         return Beginnings.of(self.game, path=path, random_plies=gauntlet.random_plies)
 
     @property
     def num_openings(self) -> int:
-        """How many openings the games that measure a generation are played on; none where none is measured."""
-        # One is against all from each side: team mates are one agent.
+        """Openings of the games that measure a generation; 0 if none is measured."""
+        # One plays against all from each side: team mates are one agent.
         return -(-self.config.gauntlet.games // len(self.game.spec.sides)) if self.measured else 0
 
     @functools.cached_property
@@ -187,12 +187,12 @@ class Judging:
         )
 
     def _openings(self, num_games: int, generation: int) -> list[Opening]:
-        # Each is played from two seatings, or by each alone.
+        # Each opening is played in two seatings, or by each agent alone.
         num_seatings = min(2, self.game.spec.num_players)
         return starts(self.game, -(-num_games // num_seatings), seed=self._board(generation))
 
     def _board(self, generation: int) -> int:
-        # Generations for which a seed has no boards left have those of seeds that nobody can name.
+        # When a seed has no start positions left, take those of seeds that users cannot choose.
         hundreds, rest = divmod(generation, BOARDS_PER_SEED // _BOARDS)
         return first_board(self.config.seed + 1 + hundreds * _SEEDS) + rest * _BOARDS
 
@@ -210,13 +210,13 @@ class Judging:
 
 @dataclass(frozen=True)
 class _Remade:
-    """Makes a match anew where it is called, with experts that are opened once there."""
+    """Recreates a match in the calling process, where experts are loaded once."""
 
     folder: Path
     config: SelfPlayConfig
     measured: Sequence[int]
     duel: Callable[..., Duel]
-    """Of `Judging`."""
+    """A method of `Judging`."""
     which: Sequence[int]
 
     def __call__(self) -> tuple[Game, Sequence[Lineup]]:
@@ -237,7 +237,7 @@ class _Match(Told):
 
 
 class _Measurement(Told):
-    """What a file says; of what is read elsewhere, the types."""
+    """The schema of a file; only what is read elsewhere is checked for its type."""
 
     matches: list[_Match]
 
@@ -250,5 +250,5 @@ def _matches_in(path: Path) -> list[dict[str, Any]]:
 
 
 def measurement_of(folder: Path, generation: int) -> Path:
-    """Returns the file with what the games that measure a generation say."""
+    """Returns the file with the results of the games that measure a generation."""
     return folder / "matches" / f"measure-{generation:04d}.json"

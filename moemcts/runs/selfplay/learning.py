@@ -1,4 +1,4 @@
-"""A generation of self-play learns: from the samples in its window, on from the experts before it."""
+"""Trains a generation of self-play on the replay window, continuing from earlier experts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Teaching:
-    """What generations begin with, and how each learns."""
+    """Makes the initial experts and trains those of each generation."""
 
     def __init__(
         self, config: SelfPlayConfig, game: Game, gate: PhaseGate, scheme: StagedScheme, on_disk: Generations
@@ -32,7 +32,7 @@ class Teaching:
         self.scheme = scheme
         self.on_disk = on_disk
         self.say: Callable[[str], None] = lambda text: None
-        """Told of phases with few samples."""
+        """Called with warnings, such as about phases with few samples."""
 
     def start(self, advance: Advance) -> None:
         """Writes the experts of generation 0; raises as `beginning`."""
@@ -43,9 +43,9 @@ class Teaching:
         advance(len(first.experts), len(first.experts))
 
     def beginning(self) -> Networks:
-        """Returns what generation 0 plays with.
+        """Returns the networks of generation 0.
 
-        Raises UsageError where the gate or the scheme cannot begin with it, and as `load_networks`.
+        Raises UsageError if the gate or the scheme cannot start from them, and as `load_networks`.
         """
         from moemcts.learn.loop.training import Networks, check
 
@@ -68,7 +68,7 @@ class Teaching:
         return start_networks(Path(self.config.start), self.game, self.config.gate, self.gate)
 
     def train(self, generation: int, advance: Advance) -> None:
-        """Makes the experts of a generation from those before it."""
+        """Trains the experts of a generation, continuing from earlier ones."""
         from moemcts.learn.loop.training import configured, go_on
         from moemcts.learn.training.trainer import Optimisers, Trainer
 
@@ -147,7 +147,7 @@ class Teaching:
         return samples, found
 
     def _origin(self, generation: int) -> int:
-        """Returns which experts a generation goes on from."""
+        """Returns the generation whose experts a generation continues from."""
         goes_on = self.config.promotion.goes_on
         return generation - 1 if goes_on == "newest" else self.on_disk.champion(generation - 1)
 
@@ -193,6 +193,6 @@ class Teaching:
 
 
 def _losses(measurement: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the losses of an expert on the held-out samples of its stage; none where there were none."""
+    """Returns an expert's losses on the held-out samples of its stage; empty if there were none."""
     held_out = measurement.get("validation") or {}
     return {name: round(value, 6) for name, value in held_out.items()}

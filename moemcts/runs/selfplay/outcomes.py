@@ -1,4 +1,4 @@
-"""What self-play made, as its report reads it."""
+"""Collects the outcomes of self-play for its report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
-    """Returns what was made so far."""
+    """Returns the outcomes so far."""
     generations = [generation_of(run, one) for one in range(1, run.config.generations + 1)]
     matches = run.judging.measurements()
     return SelfPlayOutcomes(
@@ -31,7 +31,7 @@ def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
 
 
 def generation_of(run: SelfPlay, number: int) -> Generation | None:
-    """Returns what a generation played and learned; None where it has not yet."""
+    """Returns the results of a generation's games and training; None if it is not trained yet."""
     played, learned = run.on_disk.said(number, PLAYED), run.on_disk.said(number, LEARNED)
     if not played or not learned:
         return None
@@ -44,9 +44,9 @@ def generation_of(run: SelfPlay, number: int) -> Generation | None:
 
 
 def _strengths(run: SelfPlay, matches: list[dict[str, Any]]) -> tuple[Strength, ...]:
-    """Returns the rating of each agent that was measured, over that of generation 0 where that was."""
+    """Returns the Elo rating of each measured agent, relative to generation 0 if that was measured."""
     rankings = [
-        # Measurements of before boards were kept have none.
+        # Older measurements do not record the opening.
         Ranking(tuple(tuple(group) for group in groups), tuple(unranked), *board)
         for match in matches
         for groups, unranked, *board in match["rankings"]

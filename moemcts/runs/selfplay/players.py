@@ -1,4 +1,4 @@
-"""Who plays in self-play: the experts of generations, and what they need where they are sent to."""
+"""The players of self-play: experts of generations, and the files they need in other processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from moemcts.runs.selfplay.games import Chunk, Speed
 
 LEAGUE = "league"
-"""In place of an agent that sits in the other seats: earlier generations."""
+"""Instead of an agent's reference: earlier generations sit in the other seats."""
 
 
 class Players:
@@ -46,14 +46,14 @@ class Players:
         self._experts: dict[int, ExpertSet] = {}
 
     def experts(self, generation: int) -> ExpertSet:
-        """Opens the experts of a generation, run as the settings say."""
+        """Returns the experts of a generation, with the configured backend; loaded experts are cached."""
         from moemcts.learn.checkpoint import load_experts
         from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
         if generation not in self._experts:
             games = self.config.games
             inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
-            # Two play each other, and those of a league sit opposite.
+            # Two generations play each other, and those of a league are opponents.
             num_earlier = games.league if games.opponents == LEAGUE else 0
             while len(self._experts) >= num_earlier + 2:
                 del self._experts[min(self._experts)]
@@ -65,7 +65,7 @@ class Players:
     def play_chunks(
         self, generation: int, champion: int, chunks: Sequence[int], report: Callable[[Speed | Chunk], None]
     ) -> None:
-        """Plays chunks of a generation's games by the experts of another; reports how far it is, and each chunk."""
+        """Plays chunks of a generation's games with the champion's experts; reports progress and each chunk."""
         from moemcts.learn.loop.games import Counts, play_chunks
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
@@ -93,9 +93,9 @@ class Players:
         report(speed_of(counts, usage, started))
 
     def needed(self, champion: int) -> dict[str, bytes]:
-        """Returns the files that games by the experts of a generation need, by their place in the folder."""
+        """Returns the contents of the files that games of a champion need, by their path in the folder."""
         experts = [self.on_disk.experts(one) for one in (champion, *self.league(champion))]
-        # A saved gate is beside its experts.
+        # A saved gate is stored beside its experts.
         files = [path for folder in experts for path in sorted(folder.iterdir()) if path.is_file()]
         found = {str(path.relative_to(self.folder)): path.read_bytes() for path in (self.folder / CONFIG, *files)}
         if (openings := openings_file(self.folder, self.config, GAMES)) is not None:
@@ -103,18 +103,18 @@ class Players:
         return found
 
     def open(self, champion: int) -> None:
-        """Reads all that games by the experts of a generation need: no file is asked for later."""
+        """Loads everything that games of a champion need; no file is read later."""
         for one in (champion, *self.league(champion)):
             self.experts(one)
         _ = self._game_openings
 
     def league(self, champion: int) -> range:
-        """Returns the earlier generations that may sit opposite."""
+        """Returns the earlier generations that may be opponents."""
         games = self.config.games
         return range(max(0, champion - games.league) if games.opponents == LEAGUE else champion, champion)
 
     def start_of(self, generation: int, number: int) -> State:
-        """Returns where a game of a generation starts."""
+        """Returns the start position of a game of a generation."""
         from moemcts.learn.loop.games import start_of
 
         return start_of(
@@ -164,11 +164,11 @@ class Players:
         )
 
     def opponent_model(self) -> Opponents:
-        """Returns who the search believes to face."""
+        """Returns the opponent model of the search."""
         return opponents_named(faced_in(self.config.games), self.game)
 
     def judged(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
-        """Returns the experts of a generation as they are measured; 0 simulations are the policy alone."""
+        """Returns the experts of a generation as an agent for evaluation; with 0 simulations, the policy alone."""
         experts = self.experts(generation)
         if simulations == 0:
             return PolicyAgent(experts, name=name_of(generation))
@@ -178,7 +178,7 @@ class Players:
 
 
 class PlayChunks:
-    """Plays chunks of a generation's games; where it is sent to, the run's folder is read, or it has what it needs."""
+    """Plays chunks of a generation's games; pickled, it refers to the run's folder or carries its files."""
 
     def __init__(self, players: Players, generation: int, champion: int) -> None:
         self._players = players
@@ -196,7 +196,7 @@ class PlayChunks:
 
 
 class PlayChunksElsewhere:
-    """Plays chunks of a generation's games where the run's folder cannot be read: it has the files with it."""
+    """Plays chunks of a generation's games without access to the run's folder; it carries the files it needs."""
 
     def __init__(self, config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> None:
         self._config = config
@@ -209,7 +209,7 @@ class PlayChunksElsewhere:
 
     @functools.cached_property
     def _players(self) -> Players:
-        # The files are gone before a game begins: whoever is killed while it plays leaves none behind.
+        # The files are deleted before games begin, so a process that is killed while playing leaves none behind.
         with tempfile.TemporaryDirectory(prefix="moemcts-") as home:
             for name, content in self._files.items():
                 write_bytes(Path(home) / name, content)
@@ -224,7 +224,7 @@ def _chunks_player(folder: Path, config: SelfPlayConfig, generation: int, champi
 
 
 def check_opponents(games: GamesConfig, game: Game) -> None:
-    """Raises UsageError where nobody of that name can sit in the other seats, or there are none."""
+    """Raises UsageError if `games.opponents` is unknown, or if the game has no other seats."""
     if games.opponents != SELF and game.spec.num_players == 1:
         raise UsageError(f"expected no games.opponents, {game.spec.name} has one player, got {games.opponents!r}")
     if games.opponents in (SELF, LEAGUE):
@@ -242,10 +242,10 @@ def check_opponents(games: GamesConfig, game: Game) -> None:
 
 
 def faced_in(games: GamesConfig) -> str:
-    """Returns the name of who the search believes to face; `self` where it searches for all."""
+    """Returns the reference of the search's opponent model; `self` if it searches for every seat."""
     return games.opponent_model or (SELF if games.opponents in (SELF, LEAGUE) else games.opponents)
 
 
 def name_of(generation: int) -> str:
-    """Returns what a generation is called among agents."""
+    """Returns the agent name of a generation."""
     return f"generation {generation}"

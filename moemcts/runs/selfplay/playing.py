@@ -1,4 +1,4 @@
-"""Self-play's games, generation by generation: played here or elsewhere, beside a training where that is asked."""
+"""The games of self-play, played here or elsewhere, and if configured in the background during training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from moemcts.work.progress import Advance
 
 
 class Playing:
-    """Plays the games of generations, in parts whose files are joined to a dataset when all are there."""
+    """Plays the games of generations in chunks, whose files are joined to a dataset at the end."""
 
     def __init__(self, players: Players, times: Times) -> None:
         self.players = players
@@ -40,40 +40,40 @@ class Playing:
         self._ahead: Beside | None = None
 
     def kept(self) -> AbstractContextManager[None]:
-        """Within the block processes that have played wait for the next games."""
-        # Those of games ahead are a thread's, and end with it.
+        """Keeps worker processes alive between generations inside the block."""
+        # Those of games ahead belong to a thread and end with it.
         return contextlib.nullcontext() if self._config.games.ahead else self._processes.kept()
 
     def played_by(self, generation: int) -> int:
-        """Returns which generation's experts play the games of a generation."""
+        """Returns the generation whose experts play the games of a generation."""
         return self.on_disk.champion(max(0, generation - 1 - self._config.games.ahead))
 
     def begin(self, generation: int) -> None:
-        """Plays a generation's games from now on, beside what this process does."""
+        """Starts playing a generation's games in the background."""
         self._ahead = Beside(functools.partial(self.play_all, generation))
 
     def play(self, generation: int, advance: Advance) -> None:
-        """Plays a generation's games, or waits for them where they were begun."""
+        """Plays a generation's games, or waits for them if they were begun."""
         if self._ahead is not None:
             self._ahead.wait(advance)
             self._ahead = None
         self.play_all(generation, advance)
 
     def stop(self) -> None:
-        """Ends games that were begun and that nobody waits for any more."""
+        """Stops games in the background that are no longer needed."""
         if self._ahead is not None:
             self._ahead.stop()
             self._ahead = None
 
     def crew(self) -> Workers:
-        """Returns who plays a match."""
+        """Returns the workers that play a match."""
         if self._ahead is not None or isinstance(self._config.workers, str) or self._processes.count == 1:
-            # Every core has games already, or whoever would play has not this folder.
+            # All cores are busy with games, or the workers have no access to this folder.
             return Here()
         return self._processes
 
     def play_all(self, generation: int, advance: Advance) -> None:
-        """Plays the games of a generation that are not played yet, and joins them to its dataset."""
+        """Plays the missing games of a generation and joins them to its dataset."""
         if self.on_disk.said(generation, PLAYED):
             return
         games, champion = self._config.games, self.played_by(generation)
@@ -98,7 +98,7 @@ class Playing:
         )
 
     def _play_chunks(self, generation: int, champion: int, speed: SpeedOfShares, advance: Advance) -> list[Path]:
-        """Plays the parts of a generation's games that are missing; returns the files of all that it needs."""
+        """Plays the missing chunks of a generation; returns the files of all chunks it needs."""
         games = self._config.games
         kept = done_before(self.on_disk.chunks(generation))
         counts: dict[int, int] = {}
@@ -130,7 +130,7 @@ class Playing:
         return [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
 
     def _num_chunks(self, counts: Mapping[int, int]) -> int:
-        """Returns how many chunks, from the first on, are needed."""
+        """Returns how many chunks are needed, starting with the first."""
         games = self._config.games
         if games.samples is None:
             return -(-games.games // games.per_part)
@@ -142,7 +142,7 @@ class Playing:
 
     @functools.cached_property
     def _processes(self) -> Processes:
-        """Those that play here; with games ahead, as this one learns meanwhile, even one."""
+        """The local worker processes; games ahead use at least one, as this process trains meanwhile."""
         count = self._config.workers
         return Processes(count if isinstance(count, int) and count else num_cores(), hint=self._hint)
 
@@ -153,6 +153,6 @@ class Playing:
 
     @property
     def _hint(self) -> str:
-        """What to do where one of those who play has died."""
+        """What the user can do if a worker has died."""
         hint = f"go on with moemcts selfplay --resume {self.players.folder}"
         return hint if self._config.games.ahead else f"{hint}, or set workers=1"

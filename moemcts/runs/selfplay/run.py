@@ -1,4 +1,4 @@
-"""Self-play in its folder: games, training, promotion, generation by generation; every part can be resumed."""
+"""Self-play in its folder: games, training and promotion, generation by generation; every part can be resumed."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _NOT_DECIDING = {"generations", "keep", "workers", "gauntlet", "summary"}
 
 
 class SelfPlay(Run[SelfPlayConfig]):
-    """Experts of one gate that learn from games that they play, in a folder."""
+    """Experts of one gate that learn from their own games."""
 
     kind = "selfplay"
     noun = "self-play"
     config_type = SelfPlayConfig
-    keeps_start = False  # Generation 0 is its copy.
+    keeps_start = False  # Generation 0 is the copy.
 
     def __init__(self, folder: Path, config: SelfPlayConfig) -> None:
-        """Raises UsageError where the configuration names something that does not exist, or cannot be done."""
+        """Raises UsageError if the configuration names something that does not exist or is not possible."""
         from moemcts.learn.loop.training import staged
 
         super().__init__(folder, config)
@@ -64,18 +64,19 @@ class SelfPlay(Run[SelfPlayConfig]):
             check_adjudicable(self.game)
         contestants(config.gauntlet.opponents, self.game)
         self.on_generation: Callable[[int], None] = lambda generation: None
-        """Called with every generation that has learned and was measured."""
+        """Called with each generation once it is trained and evaluated."""
 
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
-        """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Teaching.beginning` and
-        `read_openings`, UsageError where a file has too few openings or trainings would decide by their times, and
-        MissingExtra where its games are to be played by actors of Ray, which is not installed.
+        """Returns a new self-play run without writing anything.
+
+        Raises as `Run.prepare`, `Teaching.beginning` and `read_openings`, UsageError if a file has too few openings or
+        `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
-        # What it begins with is looked at here: once it is written, its settings stay as they are.
+        # The initial experts are checked now: once written, the settings cannot be changed.
         run.teaching.beginning()
         if config.training.compile == "auto":
             raise UsageError(
@@ -89,13 +90,13 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @classmethod
     def resolved(cls, config: SelfPlayConfig) -> SelfPlayConfig:
-        """Returns the configuration with what the game, experts and this machine decide written out."""
+        """Returns the configuration with everything that the game, experts and machine decide filled in."""
         game = plugins().game(config.game)
         if config.start:
             from moemcts.learn.checkpoint import load_networks
 
             start = experts_in(Path(config.start))
-            # Experts of another game are told to be so before their network is made for this one.
+            # Loading them with their game reports experts of another game before a network is made for this one.
             network = load_networks(start, game, plugins()).manifest["network"]
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
@@ -118,14 +119,15 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @classmethod
     def complete_network(cls, config: SelfPlayConfig) -> str:
-        """Returns the network with the options that the game and whom the search believes to face decide."""
+        """Returns the network with the options that the game and the opponent model decide."""
         faced = faced_in(config.games)
         game = plugins().game(config.game)
         return plugins().complete_network(config.network, game, faced="" if faced == SELF else faced)
 
     def longer(self, generations: int) -> SelfPlay:
-        """Returns the same for more generations, of which nothing is written before `keep_settings`; raises UsageError
-        for fewer.
+        """Returns the run with more generations, which are only written by `keep_settings`.
+
+        Raises UsageError for fewer generations than before.
         """
         if generations < self.config.generations:
             raise UsageError(
@@ -141,7 +143,10 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @property
     def measured(self) -> list[int]:
-        """The generations that are measured, in their order: by `gauntlet.every`, as far as their experts were kept."""
+        """The generations to measure, in order: by `gauntlet.every`, without those whose experts are gone.
+
+        Generations already measured are included even if their experts are gone.
+        """
         gauntlet, last = self.config.gauntlet, self.config.generations
         if not gauntlet.games or not (gauntlet.opponents or gauntlet.previous):
             return []
@@ -149,7 +154,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         return [one for one in due if measurement_of(self.folder, one).exists() or not self.on_disk.is_gone(one)]
 
     def describe(self) -> str:
-        """Returns one line on what is learned from what."""
+        """Returns a line that describes what is learned from which games."""
         config = self.config
         phases = ", ".join(self.gate.phase_names)
         size, unit = config.games.size
@@ -161,7 +166,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         )
 
     def parts(self) -> list[Part]:
-        """Returns what self-play begins with, and of every generation its games, training, promotion, measurement."""
+        """Returns the initial experts, then the games, training, promotion and measurement of each generation."""
         gauntlet, content = self.config.gauntlet, {file.section: file.decided_by for file in self.openings}
         decided_by = self._decided_by() | content.get(GAMES, {})
         measured_by = decided_by | {
@@ -193,7 +198,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @functools.cached_property
     def _placed(self) -> dict[str, tuple[int, str]]:
-        """Generation and kind of each part but the first, by its name."""
+        """The generation and kind of each part but the first, by its name."""
         generations = range(self.config.generations + 1)
         return {f"{kind}-{one:04d}": (one, kind) for one in generations for kind in self._kinds(one)}
 
@@ -203,7 +208,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         return (learning if generation else []) + (["measure"] if generation in self.measured else [])
 
     def work(self, progress: Progress) -> None:
-        """Does all parts that are not done yet; what is no longer needed is removed after each generation."""
+        """Does all parts that are not done yet; removes what is no longer needed after each generation."""
         self.teaching.say = self.times.say = progress.say
         self._tidy()
         with self.playing.kept():
@@ -214,7 +219,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._tidy()
 
     def do(self, name: str, advance: Advance) -> None:
-        """Does the part of that name, and writes down how long that took."""
+        """Does the part with that name and records how long it takes."""
         started = time.monotonic()
         super().do(name, advance)
         self.times.note({"part": name, "seconds": round(time.monotonic() - started, 2)})
@@ -225,7 +230,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             self.on_generation(generation)
 
     def _train(self, generation: int, advance: Advance) -> None:
-        """Trains the experts of a generation, beside the next one's games where these are played ahead."""
+        """Trains the experts of a generation, while the next one's games are played if these are played ahead."""
         if self.config.games.ahead and generation < self.config.generations:
             self.playing.begin(generation + 1)
         self.teaching.train(generation, advance)
@@ -239,9 +244,9 @@ class SelfPlay(Run[SelfPlayConfig]):
         return found | flat({"training": self.config.training.identity()})
 
     def _start_digest(self) -> str:
-        """Returns a name for the experts that self-play begins with, as they were when generation 0 copied them."""
+        """Returns a digest of the initial experts as they were when generation 0 copied them."""
         begun = self.recorded(START)
-        # Whoever made them may have removed or trained them anew since.
+        # The original experts may have been removed or retrained since.
         known = begun.get("done") and begun["decided_by"].get("start experts")
         return str(known) if known else manifest_digest(Path(self.config.start))
 
@@ -255,13 +260,13 @@ class SelfPlay(Run[SelfPlayConfig]):
         last = done[-1]
         champion, found = self._champion(last), window(last, self.on_disk.num_samples(last), self.config.replay)
         kept = {*self.measured, *range(0, last + 1, self.config.keep)}
-        # The last one may play later, or sit opposite one that does, even where it was not promoted.
+        # The last generation may play later, or be an opponent, even if it was not promoted.
         for one in {last, champion, self.playing.played_by(last + 1)}:
             kept |= {one, *self.players.league(one)}
         self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
 
     def _champion(self, last: int) -> int:
-        """Returns which generation's experts play as far as that is decided: the last one may not be judged yet."""
+        """Returns the champion as far as it is decided: the last generation may not be evaluated yet."""
         is_judged = self.config.promotion.rule == "none" or self.on_disk.said(last, PROMOTED)
         return self.on_disk.champion(last if is_judged else last - 1)
 

@@ -1,4 +1,4 @@
-"""What self-play is made of; written to `config.toml` of its folder, fully resolved."""
+"""The settings of self-play, written to `config.toml` in its folder, fully resolved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moemcts.sections import Idle, Section
 from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"
-"""Under which a game's presets have those of self-play, each whole."""
+"""The key under which a game's presets hold its complete presets of self-play."""
 _ALIKE = "expected games that are the same every time"
 
 
@@ -28,47 +28,47 @@ _MEASURED = Idle(games=(0,))
 
 
 class GauntletConfig(Section):
-    """How generations are measured: against the same opponents on the same openings, and against each other."""
+    """How generations are evaluated: against fixed opponents from fixed openings, and against each other."""
 
     every: Annotated[int, _MEASURED] = Field(default=5, ge=1)
-    """Generations between those that are measured; the last one is in any case."""
+    """Interval between measured generations; the last one is always measured."""
     games: int = Field(default=40, ge=0)
-    """Against each opponent; 0 measures nothing."""
+    """Games against each opponent; 0 measures nothing."""
     opponents: list[str] = Field(default_factory=list)
-    """Agents that stay the same, such as `uct?simulations=1000` or experts in a folder; what runs these is written down
-    with them."""
+    """Fixed agents, such as `uct?simulations=1000` or experts in a folder; the backend of experts is recorded with
+    them."""
     previous: bool = True
-    """Whether each generation that is measured also plays the one measured before it."""
+    """Whether each measured generation also plays the previously measured one."""
     simulations: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
-    """Of the experts; those of `search` if not given, 0 for the policy alone."""
+    """Simulations of the experts; those of `search` if not given, 0 for the policy alone."""
     openings: Annotated[str, _MEASURED] = ""
-    """A file of start positions; the game's own where empty."""
+    """A file of start positions; empty uses the game's own."""
     random_plies: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
-    """Moves at random before the games from the game's own start positions; four by default where these are all alike,
-    else none."""
+    """Random plies before games from the game's own start positions; by default four if these are all alike, else
+    none."""
     parallel: int = Field(default=128, ge=1)
-    """Games that are played side by side in one process and share batches. Processes share the games where this is
-    less."""
+    """Games that run at once in one process and share batches. If there are more games than this, processes divide
+    them."""
 
 
 class SelfPlayConfig(RunConfig):
-    """Experts that learn from games that they play."""
+    """Settings of self-play: experts that learn from their own games."""
 
     gate: str = "none"
-    """The gate whose phases have one expert each; `none` makes a single network."""
+    """The gate, with one expert per phase; `none` trains a single network."""
     scheme: str = "separated"
     """What each expert learns from."""
     generations: int = Field(default=20, ge=1, le=9999)
-    """How often games are played and learned from."""
+    """How many times games are played and learned from."""
     start: str = ""
-    """A folder of experts to begin with, one per phase of the gate, or a single network for all phases; random weights
-    where empty."""
+    """A folder of initial experts, one per phase of the gate, or a single network for all phases; empty starts from
+    random weights."""
     keep: int = Field(default=1, ge=1)
-    """Of how many generations one has its experts kept when they are no longer needed; the last and those that are
-    measured are kept in any case. Games are kept while they are in the window."""
+    """Interval between generations whose experts are kept when they are no longer needed; the last and the measured
+    ones are always kept. Games are kept while they are in the replay window."""
     workers: Annotated[int, Field(ge=0)] | str = 1
-    """Processes that play; 0 takes one per core. `ray` takes actors of Ray on this machine, `ray://HEAD:PORT` those of
-    a cluster. Results are the same."""
+    """Processes that play; 0 uses one per core. `ray` uses Ray actors on this machine, `ray://HEAD:PORT` those of a
+    cluster. The results do not depend on it."""
     games: GamesConfig = GamesConfig()
     search: SearchConfig = SearchConfig(noise_fraction=0.25, temperature=1.0, temperature_plies=10)
     replay: ReplayConfig = ReplayConfig()
@@ -79,9 +79,9 @@ class SelfPlayConfig(RunConfig):
     gauntlet: GauntletConfig = GauntletConfig()
 
     def idle(self, prefix: str = "") -> Iterator[tuple[str, str]]:
-        """Yields also what other sections leave without effect."""
+        """Yields also settings that have no effect because of other sections."""
         for path, reason in super().idle(prefix):
-            # What is not searched is drawn from the policy at this temperature, however many plies there were.
+            # Without a search, moves are drawn from the policy at this temperature at every ply.
             if self.games.searched or path != f"{prefix}search.temperature":
                 yield path, reason
         if self.learning.steps is not None:
@@ -90,7 +90,7 @@ class SelfPlayConfig(RunConfig):
     @model_validator(mode="before")
     @classmethod
     def _over_own_defaults(cls, given: object) -> object:
-        """Returns what is given with what a section has here, and not elsewhere, where it says nothing of that."""
+        """Merges the given values of a section into the section's defaults for self-play, where these differ."""
         if not isinstance(given, Mapping):
             return given
         values = dict(given)
@@ -98,7 +98,7 @@ class SelfPlayConfig(RunConfig):
             if isinstance(field.default, BaseModel) and isinstance(section := values.get(name), Mapping):
                 own = field.default.model_dump(exclude_unset=True)
                 if section.get("root") == "gumbel":
-                    # This root has noise of its own.
+                    # This root adds noise of its own.
                     own["noise_fraction"] = 0.0
                 values[name] = own | dict(section)
         return values
@@ -153,12 +153,12 @@ class SelfPlayConfig(RunConfig):
 
 
 def preset_names(game: str) -> list[str]:
-    """Returns the presets of self-play: those of every game, the smallest first, and those of this one."""
+    """Returns the presets of self-play: those for every game, smallest first, then those of this game."""
     return list(_presets(game))
 
 
 def load_preset(game: str, name: str) -> dict[str, Any]:
-    """Returns the values of a preset for a game; raises UsageError for an unknown one."""
+    """Returns the values of a preset for a game; raises UsageError if it is unknown."""
     presets = _presets(game)
     if name not in presets:
         raise unknown_name("preset", name, presets)

@@ -1,4 +1,4 @@
-"""What people look at of a generation's games: one of them move by move, and how they began."""
+"""Presents a generation's games: one of them move by move, and the most frequent openings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from moemcts.naming import SELF
 from moemcts.runs.selfplay.players import LEAGUE, Players, name_of
 
 OPENING_PLIES = 4
-"""Plies that tell an opening."""
+"""Plies that identify an opening."""
 MOST_OPENINGS = 5
-"""Of a generation that are written down."""
+"""The number of openings recorded per generation."""
 
 
 class Showing:
-    """Some games of a generation, played by the experts of another."""
+    """Some games of a generation, played by the champion's experts."""
 
     def __init__(self, players: Players, generation: int, champion: int) -> None:
         self._players = players
@@ -30,7 +30,7 @@ class Showing:
         self._champion = champion
 
     def replay(self, played: Played, index: int = 0) -> Replay:
-        """Returns a game to go through again."""
+        """Returns a game for replay."""
         start = self._start(played, index)
         joints = [joint for _, joint in _course(start, played, index)]
         learned_from = int(played.seat_learned_from[index])
@@ -55,9 +55,9 @@ class Showing:
         return Replay(game=self._game, start=start, record=record, event=f"self-play, {name_of(self._generation)}")
 
     def openings(self, chunks: Sequence[Played]) -> list[dict[str, Any]]:
-        """Returns the most frequent first moves, with how many games begin so and what player 0 got in them.
+        """Returns the most frequent first moves, each with its number of games and player 0's mean return.
 
-        Only of moves that more than one game from the same start begins with.
+        Only includes moves that begin more than one game from the same start.
         """
         found: dict[tuple[int, str], list[float]] = defaultdict(list)
         for played in chunks:
@@ -75,7 +75,7 @@ class Showing:
         return self._players.start_of(self._generation, int(played.number[index]) & (2**GAME_BITS - 1))
 
     def _texts(self, course: Iterable[tuple[State, JointAction]]) -> Iterator[str]:
-        """Yields what players did, ply by ply."""
+        """Yields the players' actions as text, ply by ply."""
         for state, joint in course:
             players = state.active_players
             if players != (CHANCE,):
@@ -87,7 +87,7 @@ class Showing:
 
 
 def _course(state: State, played: Played, index: int) -> Iterator[tuple[State, JointAction]]:
-    """Yields each position of a game, from its start on, with what was done in it."""
+    """Yields each position of a game from its start, with the joint action taken."""
     actions = played.moves_of(index).tolist()
     while actions:
         count = len(state.active_players)

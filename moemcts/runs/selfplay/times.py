@@ -1,4 +1,4 @@
-"""How long self-play takes: a file of times, and what people are told of it meanwhile."""
+"""Times of self-play: a log file, and progress messages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from moemcts.runs.times import duration
 
 SECONDS_BETWEEN_LINES = 60.0
 START = "start"
-"""The part that makes what self-play begins with."""
+"""The part that makes the initial experts."""
 
 
 class Times:
-    """What the parts of self-play have taken, in `timings.jsonl`, which is another file each time."""
+    """The times of self-play's parts, in `timings.jsonl`; they differ from run to run."""
 
     def __init__(self, on_disk: Generations, num_generations: int) -> None:
         self.say: Callable[[str], None] = lambda text: None
-        """Told every minute how things stand."""
+        """Called with a progress message once a minute."""
         self._on_disk = on_disk
         self._num_generations = num_generations
         self._path = on_disk.folder / "timings.jsonl"
@@ -32,14 +32,14 @@ class Times:
         return read_times(self._path)
 
     def note(self, values: Mapping[str, Any]) -> None:
-        """Adds a line to the file."""
+        """Appends a line to the file."""
         log = MetricsLog(self._path)
-        # Half a line of a process that was killed is no beginning of this one.
+        # Drop a partial line left by a process that was killed.
         log.rewind(log.num_bytes)
         log.append(values)
 
     def tell(self, generation: int, speed: SpeedOfShares, share: float) -> None:
-        """Says how fast a generation's games are and what is left of all, once a minute; a share of them is played."""
+        """Reports a generation's speed and the time left, once a minute; `share` is the share of its games played."""
         if time.monotonic() - self._said < SECONDS_BETWEEN_LINES:
             return
         self._said = time.monotonic()
@@ -47,7 +47,7 @@ class Times:
         losses = self._on_disk.said(generation - 1, LEARNED).get("losses", {}) if generation > 1 else {}
         told = ", ".join(f"{name} {one['loss']:.3f}" for name, one in losses.items() if one)
         left = self._left(generation, share)
-        # While the first games of a generation are played, none is finished.
+        # At the beginning of a generation, no game is finished yet.
         games = f"{rates['games_per_second']:.2f} games/s, " if rates["games_per_second"] else ""
         self.say(
             f"generation {generation} of {self._num_generations}: {games}"
