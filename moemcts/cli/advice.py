@@ -1,4 +1,4 @@
-"""What is slow about an installation or a machine, and the command that mends it."""
+"""Finds what makes an installation or a machine slow, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ from moemcts.work.processor import processor
 GIB = 2**30
 ENOUGH_MEMORY = 2 * GIB
 ENOUGH_SHARED = GIB // 4
-"""Bytes of /dev/shm; containers begin with a quarter of that, which actors of Ray soon fill."""
+"""Bytes of /dev/shm; containers have a quarter of this by default, which Ray actors soon fill."""
 RUST = (1, 95)
-"""The oldest that compiles the core."""
+"""The oldest version that compiles the core."""
 TORCH_LEVELS = ("DEFAULT", "AVX2", "AVX512")
-"""What PyTorch calls the instructions that it uses, from the slowest."""
+"""PyTorch's names of CPU instruction sets, slowest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What decides how fast things are here; None where it cannot be known."""
+    """What decides the speed of this machine; None if unknown."""
 
     cpu: frozenset[str] = frozenset()
-    """The processor's instructions as Linux names them; empty on other systems."""
+    """The processor's instruction set flags as named by Linux; empty on other systems."""
     torch_level: str = "DEFAULT"
-    """Those that PyTorch uses."""
+    """The instruction set that PyTorch uses."""
     cores: int = 1
-    """That this process may run on."""
+    """Cores that this process may run on."""
     quota: float | None = None
-    """Cores' worth of time that the container gives."""
+    """The container's CPU quota in cores."""
     load: float | None = None
-    """Processes that wanted to compute, over the last minute."""
+    """Load average over the last minute."""
     governor: str = ""
-    """How the kernel chooses clock rates."""
+    """The kernel's CPU frequency governor."""
     memory: int | None = None
-    """Free bytes, also by the container's limit."""
+    """Available bytes, within the container's limit."""
     shared: int | None = None
-    """Bytes of /dev/shm."""
+    """Size of /dev/shm in bytes."""
     extras: frozenset[str] = frozenset()
     """Optional packages that are installed."""
     gpu: str = ""
-    """A GPU's name by its driver."""
+    """The name of a GPU, as reported by its driver."""
     is_gpu_used: bool = False
-    """Whether PyTorch sees one."""
+    """Whether PyTorch can use a GPU."""
     is_optimised: bool = True
     """Whether the core was compiled with optimisations."""
     rust: tuple[int, int] | None = None
     is_checkout: bool = False
-    """Whether the core is compiled from a folder of sources."""
+    """Whether the core is compiled from a source checkout."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What is slow, and the command that mends it."""
+    """A cause of slowness and the command that fixes it."""
 
     what: str
     command: str
 
 
 def advise(facts: Facts) -> list[Advice]:
-    """Returns what can be mended, what gains most first; nothing where all is well."""
+    """Returns what can be improved, the most important first; empty if nothing."""
     return [*_core(facts), *_networks(facts), *_instructions(facts), *_threads(facts), *_machine(facts)]
 
 
@@ -156,7 +156,7 @@ def _machine(facts: Facts) -> Iterator[Advice]:
 
 
 def gather() -> Facts:
-    """Returns what is so on this machine."""
+    """Returns the facts about this machine."""
     import torch
 
     from moemcts.native import core
@@ -185,7 +185,7 @@ def gather() -> Facts:
 
 
 def quota(folder: Path) -> float | None:
-    """Returns the cores' worth of time that a control group has; None where it is not limited, or not known."""
+    """Returns the CPU quota of a control group in cores; None if it is unlimited or unknown."""
     words = _text(folder / "cpu.max").split()
     if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
         return int(words[0]) / int(words[1])
@@ -212,7 +212,7 @@ def _gpu() -> str:
 
 
 def _said(*command: str) -> str:
-    """Returns what a program says; nothing where it is missing or fails."""
+    """Returns the output of a program; empty if it is missing or fails."""
     if platform.system() == "Windows" or shutil.which(command[0]) is None:
         return ""
     try:

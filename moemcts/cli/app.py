@@ -1,4 +1,4 @@
-"""Puts the commands together."""
+"""Assembles the command line from its commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, ch
 
 
 def make_app() -> typer.Typer:
-    """Returns the command line."""
+    """Returns the Typer application."""
     app = typer.Typer(
         name=ROOT,
         cls=Group,
@@ -56,7 +56,7 @@ Start here:
     moemcts doctor
 """,
     )
-    # What Matplotlib says of its cache where no home can be written concerns nobody here.
+    # Suppress Matplotlib's warnings about its cache when there is no writable home folder.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     app.callback()(_root)
     for module in COMMANDS:

@@ -1,4 +1,4 @@
-"""`moemcts benchmark`: the same experiment in many games, and a leaderboard of what helped where."""
+"""`moemcts benchmark`: the same experiment in many games, and a leaderboard of what helped in which."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def benchmark(
 
 
 def _plan(unit: Unit) -> dict[str, Any]:
-    """Returns what a unit does, as JSON values."""
+    """Returns a description of a unit as JSON values."""
     played = [{"simulations": budget, "routing": routing} for budget, routing in unit.played]
     return {
         "unit": unit.name,

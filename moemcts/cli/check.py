@@ -1,4 +1,4 @@
-"""`moemcts check GAME`: asserts the laws of a game and of all that belongs to it."""
+"""`moemcts check GAME`: checks the laws of a game and of everything that belongs to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 QUICK = {"simulations": 32, "playouts": 32}
-"""Limits of agents that are checked: laws are kept or broken by small searches as by large ones."""
+"""Small limits for the agents that are checked: they break laws with small searches just as with large ones."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,13 +46,13 @@ def check(
         list[str] | None, typer.Option("--scheme", help="Also check this learning scheme, with the game's gates.")
     ] = None,
 ) -> None:
-    """Check that a game, its gates, agents and board keep the laws that search, training and pages rely on."""
+    """Check that a game and its gates, agents and board keep the laws that search, training and pages rely on."""
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.testing import check_agent, check_game
 
     made = plugins().game(game)
-    # Whoever names a gate, a network or a scheme wants it checked: what cannot be made ends the command.
+    # Whatever the user names must be checked, so an error in creating it ends the command.
     gate_of = functools.cache(lambda reference: plugins().gate(reference, made))
     for gate in saved or ():
         gate_of(gate)
@@ -82,10 +82,10 @@ def check(
     ]
     problems, is_broken = list[str](), False
     for kind, what, do in checks:
-        # At once: what comes next may take its time.
+        # Printed right away, as the check may take a while.
         typer.echo(f"{kind} {what}")
         if is_broken and kind != "registration":
-            # It plays the game, and would be blamed for it, or never end.
+            # These checks play the game; they would blame the wrong part, or never end.
             typer.echo("  not checked: the game is to be mended first")
             continue
         try:
@@ -93,7 +93,7 @@ def check(
         except (UsageError, MissingExtra) as error:
             if kind in ("game", "network", "scheme"):
                 raise
-            # It is not for everybody: it needs options, or what is not installed here.
+            # It cannot be made as it is: it needs options, or a package that is not installed.
             typer.echo(f"  not checked: {error}")
         except MoemctsError as error:
             problems.append(str(error))
@@ -103,7 +103,7 @@ def check(
 
 
 def _check_gate(reference: str, gate: PhaseGate, game: Game, seed: int) -> list[Law]:
-    """Checks a gate; raises MoemctsError also where a registered one calls itself otherwise."""
+    """Checks a gate; raises MoemctsError also if its name differs from the one it is registered under."""
     from moemcts.plugins import plugins
     from moemcts.references import parse_reference
     from moemcts.testing import check_gate
@@ -117,9 +117,9 @@ def _check_gate(reference: str, gate: PhaseGate, game: Game, seed: int) -> list[
 
 
 def _check_registration(reference: str) -> list[Law]:
-    """Checks the settings that a plugin registers with a game; raises MoemctsError for the first that there is not.
+    """Checks the settings that a plugin registers with a game; raises MoemctsError for the first unknown one.
 
-    What the plugin registers for other games that nobody registers is noted.
+    Also notes what the plugin registers for games that do not exist.
     """
     from moemcts.dotted import flat, merge
     from moemcts.errors import unknown_name
@@ -145,7 +145,7 @@ def _check_registration(reference: str) -> list[Law]:
             if name not in known:
                 raise unknown_name("preset", name, known)
         for what, table, kind in tables:
-            # What a preset needs is a reason by setting, no setting.
+            # `needs` holds reasons by setting; it is not a setting itself.
             said = {path: value for path, value in flat(table).items() if path.partition(".")[0] != "needs"}
             try:
                 validate({**merge({}, said), "game": reference}, kind)
@@ -187,7 +187,7 @@ def _check_network(network: torch.nn.Module, game: Game, seed: int) -> list[Law]
 
 
 def _check_scheme(scheme: Scheme, gates: Iterable[str], gate_of: Callable[[str], PhaseGate]) -> list[Law]:
-    """Checks a scheme with each of the gates that can be made; what is wrong with the others is said of themselves."""
+    """Checks a scheme with all gates that can be created; errors of the others are reported with these."""
     from moemcts.testing import check_scheme
 
     made: list[PhaseGate] = []
@@ -206,7 +206,7 @@ def _report(kind: str, name: str, check: Callable[[], list[Law]]) -> None:
 
 
 def _guarded(kind: str, name: str, do: Callable[[], Found]) -> Found:
-    """Returns what `do` returns; raises MoemctsError for broken laws, and for whatever a method of the game raises."""
+    """Returns the result of `do`; raises MoemctsError for broken laws and for any exception of the game's methods."""
     from moemcts.testing import BrokenLaw
 
     try:

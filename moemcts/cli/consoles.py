@@ -1,4 +1,4 @@
-"""Tables for people, and for who reads them by a program."""
+"""Tables and JSON on the console."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rich.table import Table
 from rich.text import Text
 
 _NAME = 12
-"""Columns that names have at least where they are wrapped."""
+"""Minimum width of the name column if it is wrapped."""
 _WORD = 20
-"""Columns that the words of a list have at least."""
+"""Minimum width of other columns in a list, unless their words are shorter."""
 _GAP = 2
 _WIDE = 10_000
-"""Columns where no terminal says how many there are."""
+"""Width used if the output is not a terminal."""
 
 
 def plain_table(columns: Iterable[str]) -> Table:
-    """Returns a table without lines; rows are added by `add_row`."""
+    """Returns a table without lines; add rows with `add_row`."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(Text(column))
@@ -32,8 +32,9 @@ def plain_table(columns: Iterable[str]) -> Table:
 
 
 def ruled_table(columns: Iterable[str], *, is_whole: bool = False) -> Table:
-    """Returns a table with a line below its head, whose first column alone is not one of numbers; rows are added by
-    `add_row`. Where `is_whole`, numbers are not wrapped.
+    """Returns a table with a line below its header and numbers in all columns but the first; add rows with `add_row`.
+
+    With `is_whole`, numbers are not wrapped.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for number, column in enumerate(columns):
@@ -45,13 +46,14 @@ def ruled_table(columns: Iterable[str], *, is_whole: bool = False) -> Table:
 
 
 def add_row(table: Table, cells: Iterable[object], *, style: str | None = None) -> None:
-    """Adds a row whose cells are printed as they are: names of users may have brackets, which are no markup."""
+    """Adds a row whose cells are printed verbatim: brackets in users' names are not markup."""
     table.add_row(*(Text("" if cell is None else str(cell)) for cell in cells), style=style)
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints rows as a table, columns in the order in which they are met; where a terminal is too narrow for that, each
-    row as lines of its own. Nothing is cut.
+    """Prints rows as a table, with columns in order of first appearance.
+
+    If the terminal is too narrow, prints each row as several lines; nothing is truncated.
     """
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = plain_table(columns)
@@ -80,14 +82,14 @@ def _cell(value: Any) -> str:
 
 
 def print_json(values: Any) -> None:
-    """Prints values for machines; numbers that are not finite, of which JSON has none, become null."""
+    """Prints values as JSON; non-finite numbers, which JSON does not have, become null."""
     from moemcts.report.page import plain
 
     typer.echo(json.dumps(plain(values), indent=1, allow_nan=False))
 
 
 def print_table(table: Table) -> None:
-    """Prints a table whose first column may wrap: where a terminal is too narrow for the others, lines are longer."""
+    """Prints a table whose first column may wrap; lines exceed the terminal's width if the other columns need it."""
     first = table.columns[0]
     longest = max(cell_len(str(cell)) for cell in (first.header, *first.cells))
     first.min_width = min(_NAME, longest)
@@ -99,6 +101,6 @@ def print_table(table: Table) -> None:
 
 
 def table_console() -> Console:
-    """Returns a console for tables: cells are wrapped on a terminal; elsewhere a row is one line."""
+    """Returns a console for tables: cells are wrapped on a terminal; elsewhere each row is one line."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_WIDE)

@@ -1,4 +1,4 @@
-"""`moemcts data generate | join | stats`: games become datasets; plugins add commands of their own to the group."""
+"""`moemcts data generate | join | stats`: creates datasets from games; plugins may add commands to the group."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def join(
     game: Annotated[str | None, typer.Option(help="The game, if it is not the one that the first names.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the samples of several datasets of one game as one dataset."""
+    """Join the samples of several datasets of one game into one dataset."""
     from moemcts.cli.outputs import check_own
     from moemcts.learn.data.joining import join as join_datasets
     from moemcts.learn.data.shards import read_manifest
@@ -141,7 +141,7 @@ def stats(
 
 
 def _named_game(folder: Path) -> str:
-    """Returns the game that a dataset says it is of."""
+    """Returns the game named in a dataset."""
     from moemcts.runs.sources import dataset_folder
     from moemcts.store import MANIFEST, read_toml
 
@@ -181,7 +181,7 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float)
 
 
 def _results(results: Sequence[Mapping[str, float]], score_unit: float) -> Table:
-    """Returns what each seat got, or in the game's own score what a player alone did."""
+    """Returns the results of each seat, or in a game of one player its returns in the game's own score."""
     from moemcts.report.tables import Table
 
     if len(results) == 1:

@@ -23,7 +23,7 @@ def docs(
     build: Annotated[bool, typer.Option("--build", help="Build the site again, even if it is there.")] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print where it is, open nothing.")] = False,
 ) -> None:
-    """Open the documentation; the first time it is built from the folder `docs`."""
+    """Open the documentation; it is built from the folder `docs` the first time."""
     if not (ROOT / "mkdocs.yml").exists():
         raise MoemctsError(f"expected the documentation beside the source, in {ROOT}; it does not come with a wheel")
     page = ROOT / "site" / "index.html"

@@ -1,4 +1,4 @@
-"""`moemcts doctor`: what this installation can do."""
+"""`moemcts doctor`: checks what this installation can do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "zensical": "docs",
 }
-"""Optional packages and the extra that brings each."""
+"""Optional packages and the extra that installs each."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,11 +41,11 @@ def register(app: typer.Typer) -> None:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
 ) -> None:
-    """Check the installation: versions, plugins, disk, speed of networks and search; what is slow and how to fix it."""
+    """Check the installation: versions, plugins, disk, speed of networks and search; what is slow, how to fix it."""
     from moemcts.cli.advice import advise, gather
     from moemcts.cli.consoles import print_json
 
-    # Before anything is timed here: what is timed is no load of others.
+    # Gathered before anything is timed, so that the timing does not count as load.
     facts = gather()
     found, advice = examine(), advise(facts)
     if as_json:
@@ -62,7 +62,7 @@ def doctor(
 
 
 def examine() -> dict[str, dict[str, Any]]:
-    """Returns what there is, by section."""
+    """Returns the facts about the installation, by section."""
     import importlib.metadata
 
     import torch
@@ -95,7 +95,7 @@ def examine() -> dict[str, dict[str, Any]]:
 
 
 def _networks() -> dict[str, str]:
-    """Returns what runs a small network here and how fast, then every network that was measured on this machine.
+    """Returns the backends of a small network with their speeds, then every network measured on this machine.
 
     Rates are positions per second with one thread, by batch size.
     """
@@ -160,7 +160,7 @@ def _is_writable(folder: Path) -> str:
 
 
 def _search_speed(name: str) -> str:
-    """Returns simulations per second from a start position, with a constant evaluator and one thread, or what fails."""
+    """Returns simulations per second from a start position, with a constant evaluator and one thread, or the error."""
     from moemcts.plugins import plugins
 
     try:
@@ -168,7 +168,7 @@ def _search_speed(name: str) -> str:
     except MoemctsError as error:
         return f"error: {error}"
     except Exception as error:
-        # A game is anybody's code.
+        # A plugin's game may raise anything.
         return f"error: {one_line(error)}"
 
 

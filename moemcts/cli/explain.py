@@ -1,4 +1,4 @@
-"""`moemcts explain`: which planes and cells experts look at."""
+"""`moemcts explain`: shows which planes and cells experts base their answers on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BASELINES = ("zero", "mean")
 NUM_POSITIONS = 64
-"""To average over, per phase."""
+"""Default number of positions to average over, per phase."""
 
 
 def register(app: typer.Typer) -> None:
@@ -42,9 +42,10 @@ def explain(
     device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what experts' policies and values come from, by integrated gradients over the input planes.
+    """Attribute experts' policies and values to the input planes, by integrated gradients.
 
-    With --data: averages over each phase's positions, per plane and cell. With --position: heat maps of that one.
+    With --data: averages over the positions of each phase, per plane and cell. With --position: heat maps of that
+    position.
     """
     if data is None and position is None:
         raise UsageError("expected --data, --position or both: something to explain")
@@ -110,13 +111,13 @@ def explain(
 
 
 def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:
-    """Returns a position and who looks at it; raises UsageError where that one does not move there."""
+    """Returns a position and the player who sees it; raises UsageError if that player is not to move in it."""
     from moemcts.game import CHANCE
 
     try:
         state = game.parse_state(position)
     except Exception as error:
-        # Whatever a game raises: what users type may be anything.
+        # User input may make a game raise anything.
         raise UsageError(f"expected a position of {game.spec.name}, got {position!r}: {first_line(error)}") from None
     active = [mover for mover in state.active_players if mover != CHANCE]
     if not active:

@@ -1,4 +1,4 @@
-"""`moemcts export`: experts as ONNX models."""
+"""`moemcts export`: exports experts as ONNX models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moemcts.learn.data.dataset import Dataset
 
 EXPORTED = ("float32", "int8")
-"""Precisions that there are models of."""
+"""Precisions that models can be exported in."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def export(
     seed: Annotated[int, typer.Option(min=0, help="Decides which positions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
-    """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
+    """Export experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
     from moemcts.cli.outputs import check_place
     from moemcts.errors import UsageError, unknown_name
@@ -81,17 +81,17 @@ def export(
 
 
 def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Dataset | None:
-    """Returns the dataset that the experts learned from where it lies in the folder of their run."""
+    """Returns the dataset that the experts were trained on, if it is in the folder of their run."""
     from moemcts.errors import UsageError
     from moemcts.learn.data.shards import whole_id
     from moemcts.runs.sources import open_training_samples
 
-    # Of a training the experts are in FOLDER/experts, of a run in FOLDER/experts/NAME.
+    # The experts of a training are in FOLDER/experts, those of a run in FOLDER/experts/NAME.
     for parent in (folder.absolute().parent, folder.absolute().parent.parent):
-        # Whatever else is called so holds no samples.
+        # Any other folder named `data` holds no samples.
         with contextlib.suppress(UsageError):
             dataset = open_training_samples(parent / "data", game)
-            # They may have learned from some of its games.
+            # They may have been trained on some of its games only.
             return dataset if dataset.id == whole_id(manifest.get("data", "")) else None
     return None
 

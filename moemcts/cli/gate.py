@@ -1,4 +1,4 @@
-"""`moemcts gate fit | show`: gates that are learned from data, and what any gate makes of a dataset."""
+"""`moemcts gate fit | show`: fits gates to data, and shows how gates divide a dataset."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Draws positions and first centres.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Find phases in data by k-means, and save them as a gate.
+    """Find phases in data by k-means clustering and save them as a gate.
 
-    `--features planes` clusters the means of the input planes over the board, `network` those of what a trained
-    network's body makes of them.
+    `--features planes` clusters the input planes averaged over the board, `network` the features of a trained network's
+    body, averaged likewise.
     """
     from moemcts.cli.consoles import print_json
     from moemcts.learn.gates.fitting import fit_clusters
@@ -102,7 +102,7 @@ def show(
     against: Annotated[str | None, typer.Option(help="Another gate, to see where both agree.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Count what a gate makes of a dataset: positions and mean ply of its phases, and how often games go back."""
+    """Count how a gate divides a dataset: positions and mean ply of phases, and returns to earlier phases."""
     from moemcts.cli.consoles import print_json
     from moemcts.learn.data.phase_statistics import agreement, phase_statistics
     from moemcts.plugins import plugins
@@ -135,8 +135,10 @@ def show(
 
 
 def _check_file(path: Path, game: Game) -> None:
-    """Raises UsageError where what would be written over is no gate of the game, and where there cannot be a file,
-    MoemctsError where nothing may be written.
+    """Checks that a gate can be written to a file.
+
+    Raises UsageError if the file exists and is not a gate of the game, or if there cannot be a file; MoemctsError if it
+    cannot be written.
     """
     from moemcts.cli.outputs import check_place
     from moemcts.learn.gates.gate_file import GateFile

@@ -1,4 +1,4 @@
-"""Groups of commands and their helps: in plain text, which narrow terminals and logs show as wide ones do."""
+"""Groups of commands and their help, in plain text, which narrow terminals and logs show unchanged."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OPEN = (ROOT, DATA)
 _MOST_COLUMNS = 80
 _LEAST_COLUMNS = 24
 _NARROW = 60
-"""Columns below which what is said of an option stands below it."""
+"""Below this width, the help of an option is printed below it instead of beside it."""
 
 _EXTRA = re.compile(r"unexpected extra argument\S* \((\S+)\)")
-"""How Typer names an argument that a command does not take."""
+"""Typer's message for an argument that a command does not take."""
 
 
 class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type]
-    """Writes helps that are as wide as the terminal, up to 80 columns."""
+    """Formats help to the width of the terminal, up to 80 columns."""
 
     def __init__(self, *_: object, **__: object) -> None:
         self._columns = max(_LEAST_COLUMNS, min(shutil.get_terminal_size().columns, _MOST_COLUMNS))
@@ -45,7 +45,7 @@ class _Context(typer.Context):
     formatter_class = Formatter
 
     def fail(self, message: str) -> NoReturn:
-        """Ends a command that is misused, and tells whoever names a game without its option of that."""
+        """Ends a misused command; if a game was given without `--game`, suggests the option."""
         extra = _EXTRA.search(message)
         takes_game = any("--game" in parameter.opts for parameter in self.command.params)
         if extra and takes_game and plugins().games.knows(extra[1].partition("?")[0]):
@@ -54,9 +54,9 @@ class _Context(typer.Context):
 
 
 class Group(TyperGroup):
-    """Commands under the headings of their panels, ours before those of plugins.
+    """Commands grouped by panel, built-in ones before those of plugins.
 
-    Plugins are not imported where one of ours is called.
+    Plugins are not imported to run a built-in command.
     """
 
     context_class = _Context
@@ -88,7 +88,7 @@ class Group(TyperGroup):
 
 @functools.cache
 def _of_plugins() -> Mapping[str | None, Mapping[str, Any]]:
-    """Returns what plugins add to each group; one whose commands cannot be added is named on standard error."""
+    """Returns the commands that plugins add to each group; reports plugins that fail on standard error."""
     groups = {name: typer.Typer(cls=Group, rich_markup_mode=None) for name in OPEN}
     for plugin, error in plugins().register_commands(groups[ROOT], groups[DATA]).items():
         print(f"plugin {plugin}: its commands are left out: {error}", file=sys.stderr)

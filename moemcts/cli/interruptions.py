@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: whether one came, whatever a library has made of it."""
+"""Handling of Ctrl-C and SIGTERM, including whether one came when a library hides it behind another error."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 _MOMENT = 1.0
-"""Seconds after Ctrl-C in which an error is taken for an answer to it."""
+"""Seconds after Ctrl-C in which an error is attributed to it."""
 _last = -math.inf
-"""When Ctrl-C came last."""
+"""The time of the last Ctrl-C."""
 
 
 def came_just_now() -> bool:
-    """Whether Ctrl-C came a moment ago: pydantic makes an error of its own of what interrupts it as it makes a class.
+    """Returns whether Ctrl-C came a moment ago; always False outside `interruptions`.
 
-    False outside `interruptions`.
+    Needed because pydantic raises an error of its own if it is interrupted while it creates a class.
     """
     return time.monotonic() - _last < _MOMENT
 
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[None]:
-    """Within the block Ctrl-C does what it does without it, and is noted for `came_just_now`."""
+    """Records Ctrl-C for `came_just_now` inside the block, and otherwise leaves it as it is."""
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
         global _last
@@ -47,10 +47,9 @@ def interruptions() -> Iterator[None]:
 
 @contextlib.contextmanager
 def terminations() -> Iterator[Callable[[], bool]]:
-    """Within the block SIGTERM does what Ctrl-C does there, which saves what was done; the yielded function tells
-    whether it came.
+    """Makes SIGTERM act as Ctrl-C inside the block, which saves progress; yields a function that tells whether it came.
 
-    What is started meanwhile has not inherited this, and who has another answer keeps it.
+    Child processes do not inherit this, and other existing handlers are kept.
     """
     has_come = False
 
@@ -59,7 +58,7 @@ def terminations() -> Iterator[Callable[[], bool]]:
         has_come = True
         answer = signal.getsignal(signal.SIGINT)
         if not callable(answer):
-            # Ctrl-C is ignored by what a script has started in the background.
+            # Background jobs of scripts ignore Ctrl-C.
             raise KeyboardInterrupt
         answer(signal.SIGINT, frame)
 

@@ -1,4 +1,4 @@
-"""`moemcts games | gates | agents | networks | schemes | plugins`: what there is."""
+"""`moemcts games | gates | agents | networks | schemes | plugins`: lists what is registered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Name = Annotated[str | None, typer.Argument(help="Of this one, the options, as i
 GameName = Annotated[str | None, typer.Option("--game", help="Only what this game can use.")]
 
 EXPERTS = "experts"
-"""What stands for the agent of a folder of experts."""
+"""The name that stands for the agent of a folder of experts."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def games(as_json: Json = False) -> None:
             row |= {"planes": list(spec.observation_shape)}
             row |= {"gates": list(plugins().gates.for_game(spec.name))}
         rows.append(row)
-    # What else is known of a game is asked for by name: `moemcts gates --game NAME`.
+    # Everything else about a game is listed by name: `moemcts gates --game NAME`.
     _print(rows if as_json else [_short(row) for row in rows], as_json)
 
 
@@ -59,7 +59,7 @@ def _short(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gates(name: Name = None, game: GameName = None, as_json: Json = False) -> None:
-    """List the gates, which say in which phase of the game a position is, or the options of one."""
+    """List the gates, which tell the phase of the game that a position is in, or the options of one."""
     _list("gate", plugins().gates, name, game, as_json, num_given=1)
 
 
@@ -91,7 +91,7 @@ def networks(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the networks, or the options of one, or measure some of them."""
+    """List the networks or the options of one, or measure some of them."""
     if (game is None) != (not measure):
         raise UsageError("expected --game and --measure together")
     if measure and name is not None:
@@ -121,7 +121,7 @@ def schemes(name: Name = None, as_json: Json = False) -> None:
 
 
 def list_plugins(as_json: Json = False) -> None:
-    """List the plugins that are installed, what they register, and what is wrong with those that do not load."""
+    """List the installed plugins, what they register, and the errors of those that do not load."""
     strays = plugins().strays()
     infos = [asdict(info) | {"strays": strays.get(info.name, [])} for info in plugins().infos]
     _print(infos if as_json else list(map(_plugin_row, infos)), as_json)
@@ -146,7 +146,10 @@ def _list(
     *,
     num_given: int,
 ) -> None:
-    """Prints what there is, or of one of them the options; its maker gets so many arguments that are none."""
+    """Prints the entries of a registry, or the options of one.
+
+    The first `num_given` parameters of an entry's maker are not options.
+    """
     if game is not None:
         entries = entries.for_game(plugins().game(game).spec.name)
     if name is not None:

@@ -1,4 +1,4 @@
-"""The entry point: turns errors into one line and an exit code, from the first import on."""
+"""The entry point: turns errors into a line and an exit code, from the first import on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-# Nothing of the rest is imported here: Ctrl-C while that is imported is answered like any other.
+# The rest is imported lazily, so that Ctrl-C during the imports is handled too.
 from moemcts.cli.interruptions import came_just_now, interruptions, terminations
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
+"""Errors of a standard output that cannot be written; for files see `moemcts.store`."""
 _MOST_CHARACTERS = 80
-"""Of a name in an error."""
+"""The maximum length of a file name in an error."""
 _TRACEBACK = "MOEMCTS_TRACEBACK"
-"""The variable with which the mistakes of plugins are shown with all calls."""
+"""The environment variable that enables tracebacks for errors of plugins."""
 _INTERRUPTED = 128 + signal.SIGINT
 _TERMINATED = 128 + signal.SIGTERM
 
@@ -27,7 +27,8 @@ _TERMINATED = 128 + signal.SIGTERM
 def main() -> None:
     """Runs the command line.
 
-    Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted, 143 by SIGTERM.
+    Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted, 143 terminated by
+    SIGTERM.
     """
     with terminations() as is_terminated:
         try:
@@ -46,7 +47,7 @@ def _main() -> None:
         except KeyboardInterrupt:
             _leave("interrupted", _INTERRUPTED)
         except BrokenPipeError:
-            # The reader of our output has gone; nothing more can be told to anyone.
+            # The reader of the output has closed it, so nothing more can be printed.
             _discard_output()
             sys.exit(1)
         except Exception:
@@ -57,8 +58,8 @@ def _main() -> None:
 
 def _run() -> None:
     _check_folder()
-    # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
-    # Whoever sets the variable knows better.
+    # Work is spread over processes; a second thread in each slows them down when all cores are busy. The user may
+    # override this by setting the variable.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from moemcts.errors import NOT_THERE, MoemctsError
     from moemcts.garbage import collect_rarely
@@ -75,7 +76,7 @@ def _run() -> None:
         raise
     except OSError as error:
         if error.filename is not None:
-            # The machine's own word on a file or folder that a user names, wherever it is first looked at.
+            # An operating system error for a file or folder given by the user.
             code = 2 if isinstance(error, NOT_THERE) else 1
             _leave(f"error: {error.strerror}: {_shortened(error.filename)}", code)
         if error.errno not in _FULL:
@@ -94,7 +95,7 @@ def _run() -> None:
 
 
 def _check_folder() -> None:
-    """Ends with a line where the folder that this was called in is not there any more: libraries crash there."""
+    """Exits with an error if the working directory no longer exists, as libraries crash in that case."""
     try:
         os.getcwd()
     except OSError as error:
@@ -102,20 +103,22 @@ def _check_folder() -> None:
 
 
 def _exit_code(app: Callable[..., object]) -> object:
-    """Runs the command line, which leaves in any case; returns the code it leaves with."""
+    """Runs the Typer application and returns the code that it exits with."""
     try:
         app(prog_name="moemcts")
     except SystemExit as left:
         if isinstance(getattr(left.__context__, "__cause__", None), KeyboardInterrupt):
-            # Typer leaves without a word.
+            # Typer exits without a message.
             raise KeyboardInterrupt from None
         return left.code
     return 0
 
 
 def _open_streams() -> None:
-    """Opens those standard streams that are closed; what they cannot encode is written as `?`, and what they cannot
-    decode is read as characters that are in no name.
+    """Opens closed standard streams, and replaces what a stream cannot encode or decode.
+
+    Characters that cannot be encoded are written as `?`; bytes that cannot be decoded are read as U+FFFD, which no name
+    contains.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -123,7 +126,7 @@ def _open_streams() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            # Whoever has read from it before goes on as he began.
+            # A stream that has already been read from keeps its error handler.
             with contextlib.suppress(io.UnsupportedOperation):
                 reconfigure(errors="replace")
 

@@ -1,4 +1,4 @@
-"""`moemcts match`: agents against agents, with honest intervals."""
+"""`moemcts match`: plays agents against each other, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moemcts.runs.match import Match, MatchPlan, Result
 
 EVENT = "moemcts match"
-"""What files of games say that they are of."""
+"""The event named in files of games."""
 ORDERS = ("random", "sequential")
 SPRT_MODELS = {"normalized": "normalized", "pentanomial": "logistic", "trinomial": "trinomial"}
 
@@ -100,11 +100,11 @@ def match(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Let agents play each other, or the same games against the same others, and say who is better.
+    """Let agents play each other, or the same games against the same opponents, and report who is better.
 
-    Agents play each other on every opening once per rotation of the seats. With --against each agent plays the same
-    boards from the same seats against the same others; the first is the baseline that the others are compared with.
-    In games of one player they play the same starts, and who gets more is better.
+    Agents play each other on every opening once per rotation of the seats. With --against, each agent plays the same
+    openings from the same seats against the same opponents; the first agent is the baseline for the others. In games of
+    one player, agents play the same starts, and the higher return is better.
     """
     from moemcts.arena.adjudication import parse_adjudication
     from moemcts.cli.consoles import print_json
@@ -157,7 +157,7 @@ def match(
     outputs = [path for path in (out, pgn, replays) if path is not None]
     check_outputs(outputs, ours=[path for path, _ in formats], mark=EVENT)
     result = _play(played, out, keep_thoughts=bool(formats))
-    # Whatever happens to the files, the result is there.
+    # Printed first, in case the files cannot be written.
     if as_json:
         others = {} if against is None else {"against": against}
         print_json({"seed": seed, **others, **played.beginnings.to_json(), **result.to_json()})
@@ -170,7 +170,7 @@ def match(
 
 
 def parse_sprt(text: str) -> Sprt:
-    """Returns the test written as `elo0,elo1[,alpha,beta][,model=...]`; raises UsageError for anything else."""
+    """Returns the test given as `elo0,elo1[,alpha,beta][,model=...]`; raises UsageError for anything else."""
     from moemcts.arena.rating import Sprt
     from moemcts.errors import unknown_name
 
@@ -193,7 +193,7 @@ def parse_sprt(text: str) -> Sprt:
 
 
 def _prepare(plan: MatchPlan, num_games: int | None, pairs: int | None, out: Path | None) -> Match:
-    """Returns a match of so many games, or as many as the plan says and more until the last opening is played out."""
+    """Returns a match with the given number of games, or the plan's, rounded up to complete the last opening."""
     from dataclasses import replace
 
     from moemcts.runs.match import Match, going_on
@@ -206,7 +206,7 @@ def _prepare(plan: MatchPlan, num_games: int | None, pairs: int | None, out: Pat
 
 
 def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tuple[Path, WriteReplays]]:
-    """Returns where to write the games and how, so that an unknown format is known before the first game."""
+    """Returns the files to write games to and their formats, so that unknown formats fail before the first game."""
     from moemcts.plugins import plugins
 
     if pgn is not None and "pgn" not in plugins().replay_formats.for_game(played.game.spec.name):
@@ -251,7 +251,7 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Returns what says each line once."""
+    """Returns a wrapper of `say` that drops repeated lines."""
     said: set[str] = set()
 
     def say_once(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The result of a match as a table for people."""
+"""Prints the result of a match as a table."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from moemcts.cli.consoles import add_row, print_table, ruled_table, table_consol
 
 MOST_FAILURES = 5
 FEWEST_PAIRS = 10
-"""Below so many pairs their deviation is not known well enough to measure a difference in it."""
+"""With fewer pairs, the standard deviation is too uncertain for a normalized Elo."""
 
 
 def print_result(
     result: DuelResult | MatchResult | SoloResult, beginnings: Beginnings, *, against: str | None = None
 ) -> None:
-    """Prints who is better, who sits in all other seats if anybody, what there is to know about the games, and how they
-    begin.
-    """
+    """Prints a match's table, verdicts, the agent in all other seats if any, and how the games began and ended."""
     console = table_console()
     if not result.records:
         console.print("no games were played")
@@ -93,7 +91,7 @@ def _evidence(result: DuelResult) -> list[str]:
 
 
 def _few(num_games: int) -> str:
-    """Returns a warning where there are too few games to believe them."""
+    """Returns a warning if there are too few games for a conclusion."""
     return "".join(f"; {line}" for line in _few_games(num_games))
 
 
@@ -130,7 +128,7 @@ def _verdicts(result: MatchResult | SoloResult) -> list[str]:
         if isinstance(result, MatchResult)
         else (result.gain, result.match.baseline)
     )
-    # Games that repeat others are none of them.
+    # Counts games without repetitions of earlier ones.
     match = result if isinstance(result, MatchResult) else result.match
     few = _few(int(min(match.summary(arm).tally.num_effective for arm in match.arms)))
     return [f"{arm} against {baseline}: {compare(arm).verdict}{few}" for arm in result.arms if arm != baseline]

@@ -1,4 +1,4 @@
-"""`moemcts new-game`: a plugin with a game in it that works, to be changed into one's own."""
+"""`moemcts new-game`: writes a plugin with a working game as a starting point."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def new_game(
     marks = {
         "@NAME@": name,
         "@MODULE@": module,
-        # Unlike all names that the plugin uses itself, whatever the game's is.
+        # Differs from all other names in the plugin, whatever the game's name is.
         "@CLASS@": "".join(word.capitalize() for word in [*words, "game"]),
         "@TITLE@": " ".join(words).capitalize(),
     }

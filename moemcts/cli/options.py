@@ -1,4 +1,4 @@
-"""Options that several commands have, and what is said of those that have no effect."""
+"""Options shared by several commands, and checks for options that have no effect."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import typer
 from moemcts.errors import UsageError
 
 RANDOM_START = "where games always start alike, 4 by default or half of a short game"
-"""What is said of plies at random."""
+"""Part of the help on random plies."""
 MOST_GAMES = 1_000_000
-"""That a command plays: openings of more take minutes and hundreds of megabytes before the first of them."""
+"""The most games that a command plays: openings for more take minutes and hundreds of megabytes to prepare."""
 
 AllowPrograms = Annotated[
     bool,
@@ -42,13 +42,13 @@ TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event fi
 
 
 def check_num_games(option: str, number: int | None) -> None:
-    """Raises UsageError for more games than a command plays, which are a slip of the keyboard."""
+    """Raises UsageError for more games than a command plays, probably a typing error."""
     if number is not None and number > MOST_GAMES:
         raise UsageError(f"expected at most {option} {MOST_GAMES}, got {number}")
 
 
 def check_effects(options: Mapping[str, object], reason: str) -> None:
-    """Raises UsageError for the first of some options that was given though it has no effect, saying why."""
+    """Raises UsageError, with the reason, for the first option that was given though it has no effect."""
     for option, value in options.items():
         if value is not None:
             raise UsageError(f"{option} has no effect {reason}; leave it out")

@@ -1,4 +1,4 @@
-"""Where commands write, looked at before they begin: nobody's files are written over or among."""
+"""Checks where commands write before they begin, so that no one else's files are overwritten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_place(folder: Path) -> None:
-    """Raises UsageError where there cannot be a folder to write to, MoemctsError where one must not be written."""
+    """Raises UsageError if a folder cannot exist there, and MoemctsError if it is not writable."""
     check_path(folder)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
@@ -27,10 +27,10 @@ def check_place(folder: Path) -> None:
 
 
 def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
-    """Raises UsageError for a folder that holds something else than the `noun` that is to be written there.
+    """Raises UsageError for a folder that holds something other than the `noun` to be written there.
 
-    Its own is one that is new or empty, or has a file or folder of the names `marks`; hidden files do not count. Whose
-    that is, is not checked.
+    A folder is accepted if it is new or empty, or has a file or folder named in `marks`; hidden files are ignored. The
+    contents of such files are not checked.
     """
     check_place(folder)
     if not folder.exists() or any((folder / mark).exists() for mark in marks):
@@ -44,8 +44,10 @@ def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
 
 
 def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path], mark: str) -> None:
-    """Raises UsageError where two outputs are one file, or one of `ours`, which are written anew, has no `mark` of
-    ours in its beginning; MoemctsError where one cannot be written.
+    """Checks files before they are written.
+
+    Raises UsageError if two outputs are the same file, or if an existing file of `ours`, which would be overwritten,
+    does not have `mark` near its beginning; MoemctsError if one is not writable.
     """
     places = [path.absolute().resolve() for path in paths]
     for number, place in enumerate(places):
@@ -66,7 +68,7 @@ def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path], mark: str) -> 
 
 
 def check_room(folder: Path, expected: Estimate) -> None:
-    """Raises MoemctsError where there is less room on the disk than a run is expected to need."""
+    """Raises MoemctsError if there is less free disk space than a run is expected to need."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent

@@ -1,4 +1,4 @@
-"""What commands say of a run before it begins, and where it is put."""
+"""Descriptions of a run before it begins, and the name of its folder."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from moemcts.runs.experiment.estimate import Estimate
 
 _LONGEST_NAME = 120
-"""Of a folder, in characters; file systems take 255."""
+"""Maximum length of a folder's name in characters; file systems allow 255 bytes."""
 
 
 def plan_as_json(run: Run[Any], expected: Estimate, **more: Any) -> str:
-    """Returns a run's settings, what it is expected to take and what else is known of it, as JSON."""
+    """Returns a run's settings, its estimate and further facts as JSON."""
     found = {"config": run.config.resolved_settings(), **more, "estimate": dataclasses.asdict(expected)}
     return json.dumps(found, indent=1)
 
 
 def headline(run: Run[Any]) -> str:
-    """Returns the line that a run begins with."""
+    """Returns the first line that is printed for a run."""
     return f"{run.folder}: {run.describe()}"
 
 
 def estimate_line(expected: Estimate, resumed: Path | None) -> str:
-    """Returns the line on what a run takes; of one that goes on it counts what is done too, and says so."""
+    """Returns the line with a run's estimate; for a resumed run it says that finished parts are included."""
     return expected.describe("" if resumed is None else "the whole run")
 
 
 def new_folder(game: str, words: list[str], given: Given) -> Path:
-    """Returns a new folder under runs/, called by what is made in it and by what says how large that is."""
+    """Returns a new folder under runs/, named after its game, the given words and its size."""
     name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, *given.sizes]))[:_LONGEST_NAME]
     return Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}_{name}"

@@ -1,4 +1,4 @@
-"""`moemcts play`: a person against agents, in the terminal or in the browser."""
+"""`moemcts play`: lets a person play against agents, in the terminal or in the browser."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 QUIT = ("quit", "exit")
 LIST = "?"
-"""Lists the moves."""
+"""The input that lists the moves."""
 _FEW = 12
-"""So many moves are listed without being asked for."""
+"""Up to this many moves are listed with the prompt."""
 
 
 def register(app: typer.Typer) -> None:
@@ -105,7 +105,7 @@ def _serve(
     if against is not None:
         if game is None:
             raise UsageError("expected --game with --against: an agent plays one game")
-        # What cannot be had is said here, not on a page.
+        # Errors are reported here instead of on a page.
         made = plugins().game(game)
         resolve_agent(against, made)
         check_limits([against], made, {} if simulations is None else {"simulations": simulations})
@@ -118,7 +118,7 @@ def _serve(
         if not no_browser:
             import webbrowser
 
-            # One in the terminal is waited for until it is left, and waits for the page itself.
+            # A thread, because opening a terminal browser blocks until it exits, and it needs the server meanwhile.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     named = [] if against is None else [against]
@@ -142,7 +142,7 @@ def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
 
 
 class _Left(BaseException):
-    """The person has gone: no error of an agent."""
+    """The person has left the game; a BaseException, as it is not an error of an agent."""
 
     def __init__(self, complaint: str = "") -> None:
         super().__init__(complaint)
@@ -150,7 +150,7 @@ class _Left(BaseException):
 
 
 class Person:
-    """Whoever sits at the terminal."""
+    """The person at the terminal, as an agent."""
 
     name = "you"
 
@@ -170,7 +170,7 @@ class Person:
             try:
                 text = input(f"player {player}, your move, {told}: ").strip()
             except (EOFError, RuntimeError):
-                # Without a standard input there is a RuntimeError. The prompt is left on a line of its own.
+                # A missing standard input raises RuntimeError. The newline ends the line of the prompt.
                 typer.echo()
                 raise _Left("expected a move, the input has ended") from None
             if text.lower() in QUIT and text not in names:
@@ -181,7 +181,7 @@ class Person:
             try:
                 return self._game.parse_action(state, player, text)
             except ValueError:
-                # What a game says of it lists the moves.
+                # The game's own message lists all moves.
                 typer.echo(f"expected one of the moves that {LIST} lists, or {QUIT[0]}, got {text!r}", err=True)
 
 

@@ -1,8 +1,8 @@
-"""What files of others say, as a terminal may show it."""
+"""Makes untrusted text safe to print on a terminal."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """Returns the text with `?` for all but line ends that is not printable, such as what a terminal obeys."""
+    """Returns the text with unprintable characters other than newlines, such as terminal escapes, replaced by `?`."""
     return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)

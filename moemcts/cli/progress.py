@@ -1,4 +1,4 @@
-"""Progress on standard error: bars where a person watches, lines where a log is written."""
+"""Progress on standard error: bars on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ from moemcts.work.progress import Progress as Shown
 
 SECONDS_BETWEEN_LINES = 10.0
 PACE_LINES = 30
-"""So many lines back the pace is taken from: what resumed parts had done before is no pace, and passes."""
+"""The rate is measured over this many lines, so that parts done before a resumption soon no longer distort it."""
 _GAP = 2
 """Columns between the parts of a bar's line."""
 _NAME = 22
-"""Columns that names of tasks have where there is room, so that one bar stands below the other."""
+"""Columns for a task's name if there is room, which aligns the bars."""
 _LEAST_BAR, _LONGEST_BAR = 10, 30
 _LEAST_NOTE = 16
-"""Columns of a note below which what is left of it says nothing."""
+"""Minimum columns for a truncated note."""
 _STYLES = {"rate": "cyan", "elapsed": "progress.elapsed", "time": "progress.remaining"}
 
 
 class ConsoleProgress:
-    """Shows tasks as they go on."""
+    """Shows the progress of tasks."""
 
     def __init__(self) -> None:
-        # Where standard error is closed nobody looks on; rich would take standard output, which is for data.
+        # If standard error is closed, discard the output: rich would use standard output, which is for data.
         self._console = Console(stderr=True, emoji=False, file=None if _is_open(sys.stderr) else io.StringIO())
 
     @contextmanager
     def task(self, name: str, unit: str, note: Callable[[], str] = str) -> Iterator[Advance]:
-        """Opens a task whose progress is counted in `unit`s; `note` says how things stand."""
+        """Opens a task whose progress is counted in `unit`s; `note` returns its current state."""
         if not self._console.is_terminal:
             yield from self._lines(name, unit, note)
             return
         bar = Bar(name, unit, note)
-        # The bar is drawn in a thread of its own, which asks nobody how things stand.
+        # The bar is drawn in another thread, which must not call `note`.
         with Live(bar, console=self._console, refresh_per_second=10):
             yield bar.advance
             bar.finish()
 
     def say(self, text: str) -> None:
-        """Shows one line."""
+        """Shows a line of text."""
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _lines(self, name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
@@ -82,7 +82,7 @@ class ConsoleProgress:
 
 @contextmanager
 def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
-    """Ends a command that Ctrl-C interrupts by one line, with what `kept` says of what was done, and exit code 130."""
+    """Ends a command on Ctrl-C with a line that includes `kept()`, what was saved, and exit code 130."""
     try:
         yield
     except (KeyboardInterrupt, Exception) as error:
@@ -93,7 +93,7 @@ def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
 
 
 class Bar:
-    """A task on one line, however narrow the terminal: what matters most, and as much else as there is room for."""
+    """A task on one line that fits any terminal: the most important parts first, and others as room permits."""
 
     def __init__(self, name: str, unit: str, note: Callable[[], str]) -> None:
         self._name = name
@@ -106,10 +106,10 @@ class Bar:
         self._pace = _Pace()
         self._rate: float | None = None
         self._ends: float | None = None
-        """When all will be done, by the pace so far."""
+        """When the task will end at the current rate."""
 
     def advance(self, done: int, total: int) -> None:
-        """Takes in what is done and the total."""
+        """Updates what is done and the total."""
         now = time.monotonic()
         self._pace.note(now, done)
         self._rate, left = self._pace.rate(now, done), self._pace.left(now, done, total)
@@ -118,7 +118,7 @@ class Bar:
         self._stand = self._note()
 
     def finish(self) -> None:
-        """Takes in that nothing more comes."""
+        """Marks the task as finished."""
         self._stand = self._note()
         self._ended = time.monotonic()
 
@@ -148,7 +148,7 @@ class Bar:
         yield line
 
     def _parts(self) -> dict[str, str]:
-        """Returns what there is to say, by its part."""
+        """Returns the text of each part."""
         if self._ended is not None:
             count, lasted = _ending(self._done, self._unit, self._ended - self._started)
             return {"count": count, "time": lasted, "note": self._stand, "rate": "", "elapsed": ""}
@@ -165,38 +165,38 @@ class Bar:
 
 
 class _Pace:
-    """How fast a task goes on of late; before the first that was done, work only got ready."""
+    """The recent rate of a task, measured from the first item on: before that, work is only starting up."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque(maxlen=PACE_LINES)
 
     def note(self, now: float, done: int) -> None:
-        """Takes in how much is done."""
+        """Records how much is done."""
         if done and (not self._marks or now - self._marks[-1][0] >= SECONDS_BETWEEN_LINES):
             self._marks.append((now, done))
 
     def rate(self, now: float, done: int) -> float | None:
-        """Returns how much is done in a second; None where that is not known yet."""
+        """Returns the rate per second; None if it is not known yet."""
         if not self._marks:
             return None
         seconds, number = now - self._marks[0][0], done - self._marks[0][1]
         return number / seconds if number > 0 and seconds > 0 else None
 
     def left(self, now: float, done: int, total: int) -> float | None:
-        """Returns how many seconds what is left takes; None where that is not known yet."""
+        """Returns the estimated seconds left; None if the rate is not known yet."""
         rate = self.rate(now, done)
         return None if rate is None else (total - done) / rate
 
 
 def _ending(done: int, unit: str, seconds: float) -> tuple[str, str]:
-    """Returns what was done in the end, and how long it took."""
+    """Returns what was done in total, and how long it took."""
     if not done:
         return "nothing was left to do", ""
     return counted(done, unit.removesuffix("s")), f"in {seconds:,.1f} s"
 
 
 def _clock(seconds: float) -> str:
-    """Returns hours, minutes and seconds."""
+    """Formats seconds as hours, minutes and seconds."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
 

@@ -1,4 +1,4 @@
-"""`moemcts report`: reports of runs that are done, written anew, and several runs in one table."""
+"""`moemcts report`: rewrites the reports of finished runs, and compares several runs in one table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def report(
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
-    """Write the reports of runs again, and compare several runs in one table."""
+    """Rewrite the reports of runs, and compare several runs in one table."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.printing import printable

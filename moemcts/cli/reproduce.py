@@ -1,4 +1,4 @@
-"""`moemcts reproduce`: an experiment of a paper by one command, its numbers beside the paper's."""
+"""`moemcts reproduce`: repeats an experiment of a paper and shows its numbers beside the paper's."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _prepared(
 
 
 def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
-    """Does an experiment and writes its report; returns its numbers."""
+    """Runs an experiment and writes its report; returns its numbers."""
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.page import write_report
     from moemcts.store import exclusive
@@ -108,7 +108,7 @@ def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
 
 
 def run_command(command_line: Any, words: Sequence[str]) -> str:
-    """Runs a command of this command line here; returns what it printed, raises MoemctsError if it fails."""
+    """Runs a command of this command line in this process and returns its output; raises MoemctsError if it fails."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         code = command_line.main(list(words), prog_name="moemcts", standalone_mode=False)
@@ -141,5 +141,5 @@ def _print_commands(runs: Sequence[Reproduction]) -> None:
 
 
 def _commands(run: Reproduction) -> list[list[str]]:
-    """Returns the words of the commands that an experiment is made by, in their order."""
+    """Returns the words of an experiment's commands, in order."""
     return [["moemcts", *run.command(step)] for step in run.steps]

@@ -1,4 +1,4 @@
-"""`moemcts run`: an experiment from data to report."""
+"""`moemcts run`: runs an experiment from data to report."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report's numbers as JSON.")] = False,
 ) -> None:
-    """Make data, train a single network and one expert per phase, play both, and report which is better."""
+    """Play training games, train a single network and one expert per phase, and report which plays better."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_room
     from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
@@ -96,7 +96,7 @@ def run(
     named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
     named |= named_start(start, network)
     if workers is not None:
-        # As a change, so that a run may go on with others.
+        # Treated as a change, so that a run can be resumed with another number.
         changes = [*(changes or ()), f"workers={workers}"]
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()

@@ -1,4 +1,4 @@
-"""`moemcts selfplay`: experts that learn from games that they play."""
+"""`moemcts selfplay`: trains experts on their own games."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def selfplay(
 
 
 def _follow(run: SelfPlay) -> None:
-    """Has event files written of every generation; raises MissingExtra where TensorBoard is not installed."""
+    """Writes TensorBoard event files for every generation; raises MissingExtra if TensorBoard is not installed."""
     from moemcts.report.events import EVENTS, Events
     from moemcts.runs.selfplay.outcomes import generation_of
 

@@ -1,4 +1,4 @@
-"""Settings as users give them: preset, the game's own, a file, options; each over the ones before."""
+"""Merges settings in order of precedence: preset, the game's own, a file, options."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "laptop"
 GIVEN_GAMES = ("data.folder", "data.games")
-"""Settings that name games to learn from."""
+"""Settings that name existing games to learn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What stands on the command line; false where that is nothing."""
+    """What was given on the command line; falsy if nothing was."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
-    """By dotted path."""
+    """Options by dotted path."""
     preset: str | None = None
     config: Path | None = None
-    """A file, whose settings lie over those of the preset."""
+    """A file whose settings override those of the preset."""
     changes: Sequence[str] = ()
-    """Of `--set`."""
+    """Values of `--set`."""
     allow_programs: bool = False
     """Whether settings in files may start programs."""
 
@@ -44,7 +44,7 @@ class Given:
         *,
         allow_programs: bool,
     ) -> Given:
-        """Returns what is given of options that are None where they are not."""
+        """Returns what was given; options that were not given are None and left out."""
         options = {path: value for path, value in options.items() if value is not None}
         return cls(options=options, preset=preset, config=config, changes=changes or (), allow_programs=allow_programs)
 
@@ -53,7 +53,7 @@ class Given:
 
     @property
     def sizes(self) -> list[str]:
-        """What says how large a run is, by name: the preset, the file, or the default preset where neither is given."""
+        """The names that describe a run's size: the preset and the file, or the default preset if neither is given."""
         names = [self.preset, None if self.config is None else self.config.stem]
         return [name for name in names if name] or [DEFAULT_PRESET]
 
@@ -61,11 +61,11 @@ class Given:
 def read_settings(
     given: Given, kind: type[Config], find_preset: Callable[[str, str], dict[str, Any]] | None = None
 ) -> Config:
-    """Returns the configuration; `find_preset` returns the values of presets that are not an experiment's,
-    by game and name.
+    """Returns the configuration.
 
-    Raises UsageError where no game is named, what is given cannot be read as a setting or has no effect, and where a
-    file names a program to be started unless that is allowed.
+    `find_preset` returns the values of a preset by game and name, for kinds of runs with presets of their own. Raises
+    UsageError if no game is named, if something given is not a valid setting or has no effect, and if the file names a
+    program to start and this is not allowed.
     """
     from moemcts.dotted import flat, merge
     from moemcts.plugins import plugins
@@ -77,7 +77,7 @@ def read_settings(
     file = flat(read_toml(given.config)) if given.config is not None else {}
     changes = read_changes(given.changes)
     for path, value in changes.items():
-        # An empty list takes away what a file says; what comes in its place may be said with --set.
+        # An empty list clears the file's value, so --set may replace it.
         if given.options.get(path, value) not in ([], value):
             raise UsageError(f"expected {path} once, got {given.options[path]!r} and, with --set, {value!r}")
     explicit = {**file, **given.options, **changes}
@@ -89,15 +89,15 @@ def read_settings(
         refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
     preset = given.preset or DEFAULT_PRESET
-    # A kind of run with presets of its own has its own for games, too.
+    # Kinds of runs with presets of their own have their own presets per game, too.
     own = {} if find_preset else dict(plugins().game_preset(reference, preset))
     needs: Mapping[str, str] = own.pop("needs", {})
     general = load_preset(preset) if find_preset is None else find_preset(reference, preset)
     layers = layered(reference, general, own)
-    # What a preset says of parts that this kind of run has not does not count.
+    # Ignore sections of the preset that this kind of run does not have.
     layers = {path: value for path, value in layers.items() if path.split(".")[0] in kind.model_fields}
     if any(explicit.get(path) for path in GIVEN_GAMES):
-        # A preset says how many games are played, not how many of those that are there are looked at.
+        # A preset sets how many games to play, not how many existing ones to use.
         layers.pop("data.samples", None)
     says = layers.keys() & {**flat(general), **flat(own)}
     left = _left(says, file, kind)
@@ -115,7 +115,7 @@ def read_settings(
 
 
 def read_changes(changes: Sequence[str]) -> dict[str, Any]:
-    """Returns what `--set` names, by dotted path; raises UsageError for what is no setting with a value."""
+    """Returns the settings given by `--set`, by dotted path; raises UsageError for anything malformed."""
     from moemcts.references import parse_value
 
     found: dict[str, Any] = {}
@@ -128,12 +128,12 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]) -> set[str]:
-    """Returns which of the settings that a preset says a file leaves to it."""
+    """Returns the settings of a preset that a file does not override."""
     from moemcts.runs.settings import WITHOUT_EFFECT, default_of
 
     idle = {path for master, others in WITHOUT_EFFECT.items() if file.get(master) for path in others}
     left = says - file.keys() - idle
-    # The file of a run has a summary, of the preset that it was made with, and leaves out what has no value.
+    # A run's file has the summary of its preset and omits settings without a value.
     return {path for path in left if default_of(kind, path)} if "summary" in file else left
 
 
@@ -148,7 +148,7 @@ def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configu
                 raise UsageError(
                     f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
                 )
-    # A file that a run has written says all that there is.
+    # A file written by a run contains all settings, whether or not they have an effect.
     said = explicit.keys() - (file if "summary" in file else ())
     for path, reason in configuration.idle():
         if path in said and lookup(values, path) != default_of(type(configuration), path):
@@ -165,7 +165,7 @@ def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig
 
 
 def named_start(start: str | None, network: object) -> dict[str, str]:
-    """Returns the setting of what trainings begin with; raises UsageError where a network is named beside it."""
+    """Returns the setting for `--start`; raises UsageError if a network is named as well."""
     if start is None:
         return {}
     if network:
@@ -174,9 +174,9 @@ def named_start(start: str | None, network: object) -> dict[str, str]:
 
 
 def games_at(place: Path | None) -> dict[str, str]:
-    """Returns the setting that names games to learn from: a dataset's folder, or a file that is imported first.
+    """Returns the setting for `--data`: the folder of a dataset, or a file of games to import.
 
-    Raises UsageError where there is neither.
+    Raises UsageError if neither exists.
     """
     if place is None:
         return {}

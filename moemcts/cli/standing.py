@@ -1,4 +1,4 @@
-"""How a match stands while it is played."""
+"""The intermediate result of a match in progress."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ if TYPE_CHECKING:
 
 
 class Standing:
-    """Counts games as they finish: Elo where two agents play each other, mean returns of who plays alone, else wins."""
+    """Tracks the result of finished games.
+
+    Shows Elo for two agents against each other, mean returns in games of one player, else win rates.
+    """
 
     def __init__(self, match: Match, say: Callable[[str], None]) -> None:
-        """Tells `say` about games in which an agent failed."""
+        """Calls `say` for games in which an agent failed."""
         self._match = match
         self._say = say
         self.num_games = 0
         self.num_plies = 0
-        """Played now, in unfinished games too: whoever plays keeps it."""
+        """Plies played in this session, including those of unfinished games; set by the caller."""
         self._wins: Counter[str] = Counter()
         self._seats: Counter[str] = Counter()
         self._shows_elo = match.is_duel and len(match.game.spec.sides) == 2
         self._got: defaultdict[str, float] = defaultdict(float)
-        """Returns in all, in the game's own score."""
+        """Sums of returns in the game's own score."""
         self._first = [0, 0, 0]
         """Losses, draws and wins of the first agent."""
         self._new = [0, 0, 0]
-        """Without those of games that repeat others."""
+        """The same without games that repeat others."""
         self._ways = Ways()
 
     def note(self, record: GameRecord) -> None:
-        """Counts a game."""
+        """Adds a game."""
         self.num_games += 1
         if record.failure:
             self._say(f"game {record.index + 1} lost by {record.termination}: {record.failure}")
@@ -55,14 +58,14 @@ class Standing:
             self._new[result] += self._ways.is_new(record)
 
     def describe(self) -> str:
-        """Returns one line."""
+        """Returns the result as a line of text."""
         return ", ".join(filter(None, [self._score(), f"{self.num_plies:,} plies"]))
 
     def _score(self) -> str:
         if not self.num_games:
             return ""
         if self._shows_elo:
-            # What the table counts at the end, see `records.telling`.
+            # As in the final table, see `records.telling`.
             losses, draws, wins = self._new if self._ways.are_fixed else self._first
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
         seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
@@ -72,6 +75,6 @@ class Standing:
 
 
 def _short(name: str) -> str:
-    """Returns a reference without the folders it lies in."""
+    """Returns a reference without leading folders."""
     path, question, options = name.partition("?")
     return path.rstrip("/").rpartition("/")[2] + question + options

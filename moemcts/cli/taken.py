@@ -1,4 +1,4 @@
-"""What options and arguments take: a word for it in helps, and the names that a shell completes."""
+"""Metavariables of options and arguments in help, and names for shell completion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _WORDS = {"str": "TEXT", "int": "INTEGER", "float": "FLOAT", "Path": "PATH", "path": "PATH"}
 _TYPE = re.compile(r" <(?:list\[)?(\w+)(?: range)?\]?>")
-"""How Typer writes a type: `<str>`, `<int range>`, `<list[Path]>`."""
+"""Matches a type as written by Typer: `<str>`, `<int range>`, `<list[Path]>`."""
 
 
 class Completion(NamedTuple):
-    """What Typer asks of a completion."""
+    """The attributes that Typer expects of a completion."""
 
     value: str
     help: str | None = None
@@ -31,16 +31,14 @@ class Completion(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What is taken: a word for it, and the names of it where these are known."""
+    """A metavariable, and the possible names if they are known."""
 
     word: str
     names: Callable[[typer.Context], Iterable[str]] | None = None
 
 
 def describe(command: Any) -> None:
-    """Gives the options and arguments of a command their words and their completions, which are looked for when a
-    shell asks.
-    """
+    """Sets metavariables and completions for a command's options and arguments; names are looked up lazily."""
     for parameter in command.params:
         option = parameter.opts[0]
         taken = _TAKEN.get(f"{command.name} {option}") or _TAKEN.get(option)
@@ -51,7 +49,7 @@ def describe(command: Any) -> None:
 
 
 def in_words(term: str) -> str:
-    """Returns an option as helps show it, with a word for what it takes; arguments have one already."""
+    """Returns an option's help term with a metavariable in place of its type; arguments have one already."""
     return _TYPE.sub(lambda found: f" {_WORDS.get(found[1], found[1])}" if term.startswith("-") else "", term)
 
 
@@ -61,7 +59,7 @@ def _completions(
     try:
         return [Completion(name) for name in names(context) if name.startswith(incomplete)]
     except (MoemctsError, OSError):
-        # Who is still typing is told of no mistake.
+        # Completion must not print errors while the user is typing.
         return ()
 
 
@@ -98,7 +96,7 @@ def _schemes(context: typer.Context) -> Iterable[str]:
 
 
 def _of_game(registry: Registry, context: typer.Context) -> Iterable[str]:
-    """Returns the names that the game on the command line can use; all where it names none."""
+    """Returns the names available to the game on the command line; all if none is given."""
     game = context.params.get("game")
     return [entry.name for entry in (registry.for_game(game.partition("?")[0]) if game else registry).values()]
 
@@ -137,7 +135,7 @@ _GAME = Taken("GAME", _games)
 _GATE = Taken("GATE", _gates)
 _AGENT = Taken("AGENT", _agents)
 _NETWORK = Taken("NETWORK", _networks)
-# Folders as a rule: a shell completes these where it is offered nothing else.
+# Usually folders, which a shell completes if it is offered nothing else.
 _EXPERTS = Taken("EXPERTS")
 _TAKEN = {
     "--game": _GAME,
@@ -171,4 +169,4 @@ _TAKEN = {
     "where experts": Taken("EXPERTS", _weights),
     "reproduce experiment": Taken("EXPERIMENT", _papers),
 }
-"""By option or argument, where commands differ behind the command."""
+"""By option or argument, with the command in front where commands differ."""

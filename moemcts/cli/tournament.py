@@ -1,4 +1,4 @@
-"""`moemcts tournament`: many agents against each other, and the papers' grids of matches."""
+"""`moemcts tournament`: plays many agents against each other, or the papers' grids of matches."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 PRESETS = ("grid", "impact")
 ROUND_ROBIN, LADDER = "round-robin", "ladder"
 ROUNDS = 3
-"""Of a ladder, where nobody says how many."""
+"""The default number of rounds of a ladder."""
 GAMES = "games"
-"""The folder of all games, in that of a tournament."""
+"""The subfolder of a tournament for its games."""
 
 
 def register(app: typer.Typer) -> None:
@@ -77,7 +77,7 @@ def tournament(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play many agents against each other and rate them, or experts against a single network over many limits."""
+    """Play many agents against each other and rate them, or experts against a single network with many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
     from moemcts.arena.openings import Beginnings, first_board, read_openings, starts
@@ -105,9 +105,9 @@ def tournament(
     conduct = parse_adjudication(adjudicate)
     if conduct is not None:
         check_adjudicable(made)
-    # Two seatings at least share an opening.
+    # Each opening is played in at least two seatings.
     num_openings = -(-num_games // 2)
-    # Of every round of a ladder.
+    # Enough for every round of a ladder.
     most = num_openings * ((rounds or ROUNDS) if kind == LADDER else 1)
     beginnings = Beginnings.of(made, path=openings, random_plies=random_plies)
     if openings is None:
@@ -150,7 +150,7 @@ class Event:
 
     game: Game
     identity: Callable[[Sequence[str]], Mapping[str, Any]]
-    """Of agents, by their references, and of the game's options: what else decides their games."""
+    """Returns what else decides the games of agents, given their references: weights, and options of the game."""
     num_games: int
     openings: Sequence[Opening]
     beginnings: Beginnings
@@ -159,7 +159,7 @@ class Event:
 
 
 class Named(NamedTuple):
-    """What a preset is given."""
+    """The arguments of a preset."""
 
     preset: str | None
     experts: str | None
@@ -206,7 +206,7 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
     journals = [] if event.folder is None else sorted(event.folder.glob("*.jsonl"))
     agents = named_agents(references, event.game, journals)
     if any(map(is_timed, references)):
-        # Time that games share would be time that one of them lacks.
+        # Parallel games would take each other's time.
         conditions = replace(conditions, max_parallel=1)
     plan = TournamentPlan(
         kind=known[kind],

@@ -1,4 +1,4 @@
-"""`moemcts train`: experts of one gate from games that are there, or that are played for it."""
+"""`moemcts train`: trains the experts of one gate on given games, or on games that it plays first."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def train(
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Train one expert per phase, and show what each is worth on the samples of every phase.
+    """Train one expert per phase, and show how each performs on the samples of every phase.
 
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
@@ -121,12 +121,12 @@ def _prepared(given: Given, out: Path | None, *, is_first: bool) -> Training:
 
     settings = read_settings(given, TrainingConfig)
     folder = out or new_folder(settings.game, ["train", settings.gate], given)
-    # The other processes of a training have nothing to write, and the first may have been faster.
+    # The other processes write nothing, and the first one may have created the folder already.
     return Training.prepare(folder, settings) if is_first else Training(folder, Training.resolved(settings))
 
 
 def _tell_plan(training: Training, progress: Progress, resume: Path | None, as_json: bool) -> None:
-    """Prints the settings of a training, and shows what it would do and how long it would take."""
+    """Prints a training's settings, and shows its stages and estimate."""
     from dataclasses import asdict
 
     from moemcts.report.tables import Table

@@ -1,4 +1,4 @@
-"""`moemcts weights list | show | where`: the experts that come with the games, and those of others."""
+"""`moemcts weights list | show | where`: experts that come with the games, and those from elsewhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _default(context: typer.Context, as_json: Json = False) -> None:
-    """Trained experts to play with, and where they are; lists them unless told otherwise."""
+    """Trained experts to play with, and where they are; lists them by default."""
     if context.invoked_subcommand is None:
         list_weights(as_json)
     elif as_json:
@@ -43,7 +43,7 @@ def _default(context: typer.Context, as_json: Json = False) -> None:
 
 
 def list_weights(as_json: Json = False) -> None:
-    """List the experts that come with the games: `weights:NAME` names them wherever a folder of experts is named."""
+    """List the experts that come with the games; use `weights:NAME` wherever a folder of experts is expected."""
     from moemcts.cli.consoles import print_json, print_rows
     from moemcts.weights import shipped
 
@@ -87,7 +87,7 @@ def show(experts: Named, as_json: Json = False) -> None:
 
 
 def where(experts: Named) -> None:
-    """Print the folder of experts; those of a hub or a URL are downloaded first, and their hashes checked."""
+    """Print the folder of experts; those of a hub or a URL are first downloaded and their hashes checked."""
     from moemcts.naming import experts_in
 
     typer.echo(experts_in(_reference(experts)))
@@ -97,7 +97,7 @@ def _reference(text: str) -> str:
     from moemcts.plugins import plugins
     from moemcts.weights import WEIGHTS, is_reference
 
-    # What can be no folder is meant to be a name, and is told the nearest one.
+    # If it cannot be a folder it is taken for a name, so that an error suggests the nearest one.
     is_place = is_reference(text) or "/" in text or Path(text).exists()
     return text if is_place and text not in plugins().weights else WEIGHTS + text
 
@@ -136,14 +136,14 @@ def _measured(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _strengths(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns what the games of each measurement say; nothing of those that are no counts of wins, draws and losses."""
+    """Returns the strength that each measurement implies; empty if it has no counts of wins, draws and losses."""
     measured = _measured(found)
     game = _game_of(found) if measured else None
     return [{} if game is None else _strength(row, len(game.spec.sides)) for row in measured]
 
 
 def _strength(row: Mapping[str, Any], num_sides: int) -> dict[str, Any]:
-    """Returns an Elo difference, or a win rate where there are more than two sides, with its 95 % interval."""
+    """Returns an Elo difference, or the win rate if there are more than two sides, with its 95 % interval."""
     from moemcts.arena.intervals import wilson_interval
     from moemcts.arena.rating import elo
 
@@ -170,7 +170,7 @@ def _told(strength: Mapping[str, Any]) -> str:
 
 
 def _counts(result: str) -> tuple[int, int, int]:
-    """Returns the wins, draws and losses of a result such as `10 wins, 9 draws, no loss`; none where it is no such."""
+    """Returns the wins, draws and losses of a result such as `10 wins, 9 draws, no loss`; zeros for any other text."""
     parts = [_COUNT.fullmatch(part) for part in result.split(", ")]
     known = {part["what"]: 0 if part["number"] == "no" else int(part["number"]) for part in parts if part}
     if len(known) < len(parts):
@@ -185,5 +185,5 @@ def _game_of(found: Mapping[str, Any]) -> Game | None:
     try:
         return plugins().game(found["game"])
     except MoemctsError:
-        # Experts can be looked at without the plugin that they play with.
+        # Experts can be shown without the plugin of their game.
         return None

@@ -1,1 +1,1 @@
-"""Templates of `moemcts new-game`; `@NAME@` and its like are replaced."""
+"""Templates of `moemcts new-game`; placeholders such as `@NAME@` are replaced."""
