@@ -1,4 +1,4 @@
-"""The report: tables, plots and a page that says what was found, null results included."""
+"""Reports: tables, plots and a page with the findings of a run, including null results."""
 
 from moemcts.report.page import Figure, Report, Section, write_report
 from moemcts.report.tables import Table

@@ -1,4 +1,4 @@
-"""Arms in a game of one player: what each gets from the same starts, and paired differences from the single network."""
+"""Arms in a game of one player: returns from the same starts, and paired differences from the single network."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from moemcts.report.tables import Table, p_text
 
 @dataclass(frozen=True, kw_only=True)
 class Alone(Compared):
-    """Every arm alone on the same starts."""
+    """Arms that each play the same starts alone."""
 
     score_unit: float = 1.0
-    """What a return of 1 is in the game's own score."""
+    """A return of 1 in units of the game's own score."""
 
     def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
         found = self._mean_return(arm, results)
@@ -67,7 +67,7 @@ class Alone(Compared):
         }
 
     def points(self, arm: str) -> Points:
-        # Nobody wins alone: there it is how much more often an arm gets more than less.
+        # There are no wins in a game of one player: the points compare how often an arm gets more and less.
         return Points.of(self.more(arm), most=100.0)
 
     def difference(self, arm: str) -> SeedEstimate:
@@ -77,8 +77,9 @@ class Alone(Compared):
         return mean_over_seeds(differences, boards, reach=2 * self._reach)
 
     def more(self, arm: str) -> SeedEstimate:
-        """Returns the share of starts from which an arm got more than the single network, minus the share from which it
-        got less, in [-1, 1].
+        """Returns how much more often an arm got more than the single network than less, in [-1, 1].
+
+        It is the share of starts with a higher return minus the share with a lower one.
         """
         gains = self._gains(arm)
         return seed_interval([one.signs for one in gains], [one.boards for one in gains])
@@ -88,7 +89,7 @@ class Alone(Compared):
         return f"{mean:.2f} {_text(interval)}"
 
     def _mean_return(self, arm: str, results: Sequence[MatchResult]) -> SeedEstimate:
-        """Returns what an arm gets on average over the training seeds of some matches."""
+        """Returns the mean return of an arm over the training seeds of some matches."""
         got = [self._solo(result).returns(arm) for result in results]
         return mean_over_seeds([values for values, _ in got], [boards for _, boards in got], reach=self._reach)
 

@@ -1,4 +1,4 @@
-"""Plots of what networks look at: bars per plane, maps of the board."""
+"""Plots of attributions: bars per plane and maps of the board."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float32]
 _TITLE_SIZE = 10.5
 _LETTER = 0.68
-"""Width of a letter of titles, in parts of their size."""
+"""Width of a letter in titles, relative to the font size."""
 UNITS = {"policy": "policy, nats", "value": "value"}
 DIVERGING = "RdBu"
-"""Blue for, red against; told apart by all readers."""
+"""Blue is in favour and red is against; distinguishable by colour-blind readers."""
 
 
 def plane_bars(
     names: Sequence[str], columns: Mapping[str, tuple[Numbers, Numbers | None]], *, phase: int | None, title: str
 ) -> Figure:
-    """Returns a bar per plane, with a panel for each answer: signed attributions, and their magnitude behind in grey.
+    """Returns a figure with a bar per plane and a panel per answer.
 
-    Each column is signed numbers `[C]` and magnitudes `[C]` or None.
+    Bars are signed attributions, with magnitudes in grey behind. Each column has signed numbers `[C]`, and magnitudes
+    `[C]` or None.
     """
     with drawing():
         figure = new_figure(8.6, 1.3 + 0.165 * len(names))
@@ -55,7 +56,7 @@ def plane_bars(
 def plane_shares(
     names: Sequence[str], columns: Mapping[str, Numbers], *, title: str = "Where each expert looks"
 ) -> Figure:
-    """Returns a table of colours: each column's magnitudes `[C]` as shares of its largest."""
+    """Returns a heat map of each column's magnitudes `[C]`, relative to the largest in the column."""
     shares = np.stack([column / max(float(column.max()), 1e-12) for column in columns.values()], axis=1)
     with drawing():
         figure = new_figure(3.6 + 0.75 * len(columns), 1.9 + 0.165 * len(names))
@@ -72,10 +73,10 @@ def plane_shares(
 
 
 def cell_maps(maps: Mapping[str, tuple[str, Numbers]], *, columns: int, rows_upward: bool, title: str) -> Figure:
-    """Returns maps of the board side by side, blue where cells speak for the answer, red where against.
+    """Returns maps of the board side by side; blue cells are in favour of the answer, red ones against it.
 
-    Each is of an answer, policy or value, and `[H, W]`. Colours reach as far as each map's strongest cell;
-    `rows_upward` draws row 0 at the bottom.
+    Each map has the name of its answer, policy or value, and numbers `[H, W]`. Each colour scale spans the map's
+    strongest cell; `rows_upward` draws row 0 at the bottom.
     """
     num_rows = -(-len(maps) // columns)
     with drawing():
@@ -100,6 +101,6 @@ def cell_maps(maps: Mapping[str, tuple[str, Numbers]], *, columns: int, rows_upw
 
 
 def _head(figure: Figure, title: str) -> None:
-    """Writes a title above a figure, in as many lines as it needs there."""
+    """Writes a title above a figure, wrapped to its width."""
     num_letters = int(72 * figure.get_figwidth() / (_LETTER * _TITLE_SIZE))
     figure.suptitle(fill(title, num_letters), x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")

@@ -1,4 +1,4 @@
-"""Several runs in one table: what was trained and played, and what came of it."""
+"""Compares several runs in one table: what was trained and played, and with which results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ("run", "of", "network", "experts", "games", "points over the single n
 
 
 def comparison(runs: Mapping[str, Mapping[str, Any]]) -> Report:
-    """Returns a table with a row per run and set of experts, from the numbers of the runs' reports."""
+    """Returns a report with a row per run and set of experts, made from the numbers of the runs' reports."""
     rows = [row for name, numbers in runs.items() for row in _rows(name, numbers)]
     settings = _settings({name: numbers["config"] for name, numbers in runs.items()})
     return Report(
@@ -55,7 +55,7 @@ def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
 
 
 def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yields the whole loss of all arms but the single network that these are compared with."""
+    """Yields the loss of each arm except the single network that all others are compared with."""
     training = numbers["config"]["training"]
     for arm, rows in numbers["losses"].items():
         policy, value = rows[-1]["policy"]["all"], rows[-1]["value"]["all"]
@@ -69,7 +69,7 @@ def _text(points: Mapping[str, float]) -> str:
 
 
 def _settings(configs: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Returns a row per setting that is not the same in all runs."""
+    """Returns a table of the settings that differ between runs."""
     settings = {name: flat(config) for name, config in configs.items()}
     paths = dict.fromkeys(path for one in settings.values() for path in one)
     rows: list[list[Cell]] = []

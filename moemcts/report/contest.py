@@ -1,4 +1,4 @@
-"""Matches of an experiment's networks, as its report reads them."""
+"""Matches of an experiment's arms, in the form that its report needs."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ OWN = "of these networks"
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """By how much an arm is above the single network, in percent of what is counted, with a 95 % interval."""
+    """An arm's lead over the single network, in percentage points with a 95 % interval."""
 
     mean: float
     low: float
     high: float
     most: float
-    """Where every game is won, or more is got from every start: 50 against the single network itself, else 100."""
+    """The points for winning every game, or for getting more from every start: 50 against the single network, else
+    100."""
     variance: float
-    """Of the mean, by the games of these networks."""
+    """Variance of the mean due to the games of these networks."""
 
     @classmethod
     def of(cls, found: SeedEstimate, *, most: float) -> Self:
-        """Returns a difference of shares in points."""
+        """Converts a difference of shares to points."""
         variance = 100**2 * found.own_variance
         return cls(mean=100 * found.mean, low=100 * found.low, high=100 * found.high, most=most, variance=variance)
 
 
 @dataclass(frozen=True)
 class Contest(ABC):
-    """The matches of all training seeds, and how they are read."""
+    """The matches of all training seeds and their analysis."""
 
     results: tuple[MatchResult, ...]
-    """One per training seed."""
+    """One match per training seed."""
     seeds: tuple[int, ...]
-    """Those seeds."""
+    """The training seeds, in the order of the results."""
     limit: str
-    """How moves were chosen, in words."""
+    """Description of how moves were chosen."""
 
     @abstractmethod
     def summary(self) -> list[str]:
@@ -57,19 +58,19 @@ class Contest(ABC):
 
     @abstractmethod
     def section(self, title: str, label: str) -> Section:
-        """Returns tables and plots; `label` tells their files from those of other contests."""
+        """Returns tables and plots; `label` distinguishes their files from those of other contests."""
 
     @abstractmethod
     def numbers(self) -> dict[str, Any]:
-        """Returns the results as JSON values; those of every contest have `arms`, `points`, `seeds` and `by_seed`."""
+        """Returns the results as JSON values; all contests have `arms`, `points`, `seeds` and `by_seed`."""
 
     @abstractmethod
     def points(self, arm: str) -> Points:
-        """Returns by how much one of `others` is above the single network."""
+        """Returns the lead of one of `others` over the single network."""
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Who played, by name."""
+        """The names of the arms that played."""
         return self.results[0].arms
 
     @property
@@ -79,15 +80,15 @@ class Contest(ABC):
 
     @property
     def num_games(self) -> int:
-        """Games of each arm."""
+        """Games per arm; the minimum over arms."""
         return min(len(self.games(arm)) for arm in self.arms)
 
     def games(self, arm: str) -> list[GameRecord]:
-        """Returns the games of an arm over all training seeds."""
+        """Returns an arm's games over all training seeds."""
         return [game for result in self.results for game in result.games(arm)]
 
     def caveats(self) -> list[str]:
-        """Returns what has to be known before the findings are read, the weightiest first."""
+        """Returns warnings to read before the findings, the most important first."""
         found = []
         if self.num_games < FEW_GAMES:
             found.append(
@@ -97,30 +98,30 @@ class Contest(ABC):
         return found
 
     def points_json(self) -> dict[str, Any]:
-        """Returns the points of all arms that have some as JSON values."""
+        """Returns the points of all `others` as JSON values."""
         return {arm: asdict(self.points(arm)) for arm in self.others}
 
     def describe_seeds(self) -> str:
-        """Returns how many training seeds there are, in words."""
+        """Returns the number of training seeds as text."""
         return f"{len(self.results)} training seed{'s' * (len(self.results) > 1)}"
 
     def own_columns(self) -> list[str]:
-        """Returns the column for what holds for these networks alone: none with one seed, where all does."""
+        """Returns the column of intervals for these networks alone; empty with one seed, where all are such."""
         return [OWN] if len(self.results) > 1 else []
 
     def describe_own(self) -> str:
-        """Returns a sentence on that column, where there is one."""
+        """Returns a sentence that explains this column, empty if there is none."""
         return f" The interval {OWN} is over games alone and says nothing of other seeds." if self.own_columns() else ""
 
     def by_seed(self) -> list[tuple[int, MatchResult]]:
-        """Returns the training seeds with their matches where there are several, to be shown one by one."""
+        """Returns the training seeds with their matches if there are several, to be shown separately."""
         pairs = list(zip(self.seeds, self.results, strict=True))
         return pairs if len(pairs) > 1 else []
 
 
 @dataclass(frozen=True)
 class Unplayed(Contest):
-    """No matches: there is one network, which has nobody to play but itself."""
+    """No matches: a single network has no opponent but itself."""
 
     results: tuple[MatchResult, ...] = ()
     seeds: tuple[int, ...] = ()
@@ -150,14 +151,14 @@ class Unplayed(Contest):
 
 @dataclass(frozen=True, kw_only=True)
 class Compared(Contest):
-    """Matches in which every arm plays the same games; the single network is what the others are compared with."""
+    """Matches in which every arm plays the same games; the single network is the baseline."""
 
     singles: Collection[str] = ()
-    """Arms of one network for all phases."""
+    """Arms with one network for all phases."""
 
     @abstractmethod
     def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
-        """Returns what some matches say of an arm, with its interval, and of how many games."""
+        """Returns an arm's value in some matches, its interval, and the number of games."""
 
     @property
     def baseline(self) -> str:
@@ -169,13 +170,13 @@ class Compared(Contest):
         return [arm for arm in self.arms if arm != self.baseline]
 
     def who_does(self, arm: str, verb: str) -> str:
-        """Returns the beginning of a sentence on an arm."""
+        """Returns the beginning of a sentence about an arm."""
         return f"The {arm} {verb}s" if arm in self.singles else f"Experts by {arm} {verb}"
 
     def picture(
         self, name: str, what: str, title: str, intervals: str, draw: Callable[..., matplotlib.figure.Figure]
     ) -> Figure:
-        """Returns a figure of what was measured of each arm, and small of each training seed."""
+        """Returns a figure of each arm's value, with smaller marks for each training seed."""
         from moemcts.report.page import Figure
         from moemcts.report.plots import Whisker
 

@@ -1,4 +1,4 @@
-"""Losses on the way, from the measurements of trainings."""
+"""Loss curves from the measurements of trainings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from moemcts.report.plots import Curve, loss_curves
 
 
 def running_steps(entries: Sequence[Entry]) -> list[float]:
-    """Returns the steps of measurements, those of later stages behind those of earlier ones.
+    """Returns the cumulative steps of measurements: later stages continue after earlier ones.
 
-    Stages of different experts may have one name, and so may two of the same: their steps begin anew.
+    Stages are told apart by expert, name and restarted step count, as several may have the same name.
     """
     steps: list[float] = []
     before = 0
@@ -26,14 +26,14 @@ def running_steps(entries: Sequence[Entry]) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """What somebody else has reached on the same samples in the end."""
+    """The final losses of another team on the same samples."""
 
     who: str
-    """As the figure calls it: `single network`, `baseline`."""
+    """Its name in the figure: `single network` or `baseline`."""
     samples: str
-    """Which these are: test, validation or held-out."""
+    """The kind of samples: test, validation or held-out."""
     losses: Mapping[str, float | None]
-    """By the name of the phase, and of `all`."""
+    """By the name of the phase; `all` is the total."""
 
 
 def curve_figures(
@@ -45,18 +45,18 @@ def curve_figures(
     reached: Reached | None = None,
     label: str = "",
 ) -> list[Figure]:
-    """Returns the loss of each phase's expert on its phase while it learned, and what it is compared with there.
+    """Returns curves of each expert's loss on its own phase during training, with a comparison.
 
-    That is how the baseline learned, where it was measured on these phases on the way, else what it has `reached`. One
-    figure for the validation samples and one for the test samples, as far as they were measured. `seed` is that of
-    the training; `label` tells the figures from those of others.
+    The comparison is the baseline's curve if it was measured on these phases during training, else the losses in
+    `reached`. There is one figure for the validation samples and one for the test samples, if measured. `seed` is that
+    of the training; `label` distinguishes the figures' names.
     """
     figures = []
     for kind, samples in (("phases", "validation"), ("test", "test")):
         own = [_curve(name, _of(name, entries), kind, name, phase) for phase, name in enumerate(phase_names)]
         keys = dict(enumerate(phase_names))
         if not any(curve.steps for curve in own):
-            # Experts that learn together are measured together.
+            # Experts that are trained together are measured together.
             own, keys = [_curve("all experts", entries, kind, "all", None)], {}
         unknown = [curve.label for curve in own if not curve.steps]
         own = [curve for curve in own if curve.steps]
@@ -79,17 +79,17 @@ def curve_figures(
 
 
 def _begins(entry: Entry, last: Entry) -> bool:
-    """Returns whether a measurement is of another stage than the one before it."""
+    """Returns whether a measurement belongs to another stage than the previous one."""
     return any(entry.get(key) != last.get(key) for key in ("experts", "stage")) or entry["step"] <= last["step"]
 
 
 def _of(name: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Returns what was measured while the expert of a phase learned."""
+    """Returns the measurements made while the expert of a phase was trained."""
     return [entry for entry in entries if name in entry["experts"]]
 
 
 def _levels(reached: Reached, keys: Mapping[int, str]) -> list[Curve]:
-    """Returns a line across for each phase that the experts were measured on; one for all where there is none."""
+    """Returns a horizontal line per phase that the experts were measured on, or one for all if there is none."""
     named: list[tuple[int | None, str]] = [*keys.items()] or [(None, "all")]
     levels = [(phase, name, reached.losses.get(name)) for phase, name in named]
     return [
@@ -100,7 +100,7 @@ def _levels(reached: Reached, keys: Mapping[int, str]) -> list[Curve]:
 
 
 def _legend(drawn: Sequence[Curve]) -> str:
-    """Returns what tells the curves of the baseline apart, as far as there are any to be seen."""
+    """Returns a legend for the baseline's curves, empty if there are none."""
     if not drawn:
         return ""
     is_line = max(len(curve.steps) for curve in drawn) > 1

@@ -1,4 +1,4 @@
-"""Experts that play the single network itself: Elo."""
+"""Matches of experts against the single network itself, in Elo."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class AgainstSingle(Contest):
         return Points.of(self.scores(arm), most=50.0)
 
     def scores(self, arm: str) -> SeedEstimate:
-        """Returns the mean score of an arm less one half, over openings and training seeds."""
+        """Returns the mean score of an arm minus one half, over openings and training seeds."""
         games = [result.games(arm) for result in self.results]
         return seed_interval(
             [[POINTS[game.outcome] - 0.5 for game in one] for one in games],
@@ -107,19 +107,19 @@ class AgainstSingle(Contest):
 
 
 def _percent(found: SeedEstimate) -> str:
-    """Returns a score less one half as percent, with its interval."""
+    """Formats a score minus one half as percent, with its interval."""
     low, high = (100 * (0.5 + bound) for bound in found.interval)
     return f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
 def _in_elo(found: SeedEstimate, interval: Interval | None = None) -> EloRange:
-    """Returns a score less one half as Elo, with an interval of it, over seeds by default."""
+    """Converts a score minus one half to Elo, with the given interval or that over seeds."""
     low, high = interval or found.interval
     return EloRange.of(0.5 + found.mean, (0.5 + low, 0.5 + high))
 
 
 def _without_error(found: Elo) -> str:
-    """Returns an Elo as the column of seeds has it, which errors would make the widest of all."""
+    """Formats Elo for the column of seeds, without errors, which would make it too wide."""
     return str(found) if found.estimate is None else f"{found.estimate:+z.1f}"
 
 

@@ -1,4 +1,4 @@
-"""What generations of self-play were like, as event files that TensorBoard draws while it goes on."""
+"""TensorBoard event files with the statistics of self-play's generations, written as it goes on."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from moemcts.errors import MissingExtra
 from moemcts.report.selfplay import Generation
 
 EVENTS = "tensorboard"
-"""The folder of event files in a run."""
+"""The subfolder of a run for event files."""
 
 
 def check_installed() -> None:
-    """Raises MissingExtra where TensorBoard is not installed."""
+    """Raises MissingExtra if TensorBoard is not installed."""
     if importlib.util.find_spec("tensorboard") is None:
         raise MissingExtra("tensorboard", "tensorboard")
 
 
 def writer(folder: Path, *, first_step: int | None = None) -> Any:
-    """Returns what writes an event file into a folder; from `first_step` on it takes the place of those before it.
+    """Returns a writer of event files; from `first_step` on, it replaces events of earlier files in the folder.
 
-    Raises MissingExtra where TensorBoard is not installed.
+    Raises MissingExtra if TensorBoard is not installed.
     """
     check_installed()
     from torch.utils.tensorboard import SummaryWriter
@@ -32,25 +32,25 @@ def writer(folder: Path, *, first_step: int | None = None) -> Any:
 
 
 class Events:
-    """Writes a folder of event files, one per start; generations count as steps."""
+    """Writes event files into a folder, one per start of the run; generations are steps."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises MissingExtra where TensorBoard is not installed."""
+        """Raises MissingExtra if TensorBoard is not installed."""
         self._writer = writer(folder)
 
     def add(self, generation: Generation, matches: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Writes the numbers of a generation, and the scores of its measured matches."""
+        """Writes the numbers of a generation and the scores of its measured matches."""
         for name, value in scalars(generation, matches):
             self._writer.add_scalar(name, value, generation.number)
         self._writer.flush()
 
     def close(self) -> None:
-        """Ends the file."""
+        """Closes the file."""
         self._writer.close()
 
 
 def scalars(generation: Generation, matches: Sequence[Mapping[str, Any]] = ()) -> Iterator[tuple[str, float]]:
-    """Yields the numbers of a generation by their names."""
+    """Yields the numbers of a generation by tag."""
     played, learned = generation.played, generation.learned
     for phase, losses in learned["losses"].items():
         yield from ((f"{term}/{phase}", value) for term, value in losses.items() if term != "weight")

@@ -1,4 +1,4 @@
-"""Arms that play the same games against one agent: shares of wins, and paired differences from the single network."""
+"""Arms that play the same games against one agent: win rates, and paired differences from the single network."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from moemcts.report.plots import win_rates
 from moemcts.report.tables import Table, p_text, points
 
 FIELD = "field"
-"""The arm of the agent that sits in all other seats: what chance and seats alone give."""
+"""The arm in which the opponents' agent itself takes the arm's seat: the effect of chance and seats alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgainstField(Compared):
-    """Every arm against the same agent on the same boards."""
+    """Every arm against the same opponents, from the same openings."""
 
     field: str
-    """Who sits in all other seats."""
+    """Description of who sits in all other seats."""
 
     @property
     def others(self) -> list[str]:
@@ -86,15 +86,15 @@ class AgainstField(Compared):
         return Points.of(self.difference(arm), most=100.0)
 
     def difference(self, arm: str, other: str | None = None) -> SeedEstimate:
-        """Returns how much more often an arm wins than another, by default the single network.
+        """Returns the difference in win rate of an arm to another, by default the single network.
 
-        It is over paired games and training seeds.
+        It is estimated over paired games and training seeds.
         """
         each = [result.difference(arm, other) for result in self.results]
         return seed_interval([one.win_differences for one in each], [one.boards for one in each])
 
     def pooled(self, arm: str) -> Tally:
-        """Returns the games of an arm over all training seeds."""
+        """Returns the tally of an arm's games over all training seeds."""
         return tally_of(*(result.games(arm) for result in self.results))
 
     def _caption(self) -> str:

@@ -1,4 +1,4 @@
-"""What an experiment found, as a report: who wins, by how much, what each expert learned, and what the phases are."""
+"""The report of an experiment: who wins and by how much, what each expert learned, and what the phases are."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _learning(team: Learned, outcomes: Outcomes) -> Section:
     who = team.name if team.is_single else f"the experts by {team.name}"
     single = {phase: team.single.loss(phase, **weights) for phase in team.single.policy}
     reached = Reached(who="single network", samples=outcomes.measured_on, losses=single)
-    # One network for all phases is no mixture, whatever the row that stands for all experts is called in files.
+    # A single network for all phases is not a mixture, although its row is named so in files.
     losses = [*team.losses[:-1], replace(team.losses[-1], name=team.name)] if team.is_single else team.losses
     return Section(
         f"What {who} learned",
@@ -90,7 +90,7 @@ def _alone(name: str, outcomes: Outcomes) -> Section:
 
 
 def _fixed(numbers: Sequence[float | None]) -> list[Cell]:
-    """Returns losses and, last of them, an accuracy as tables have them: that in percent."""
+    """Formats losses, and the accuracy that comes last as percent."""
     *losses, accuracy = numbers
     return [*map(fixed, losses), fixed(accuracy and 100 * accuracy, 2)]
 
@@ -110,7 +110,7 @@ def _single_numbers(name: str, outcomes: Outcomes) -> dict[str, Any]:
 
 
 def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
-    """Returns mean and standard deviation (of a sample) of values; None where there are too few."""
+    """Returns the mean and sample standard deviation of values; None if there are too few."""
     known = [value for value in values if value is not None]
     return {
         "mean": statistics.fmean(known) if known else None,
@@ -119,7 +119,7 @@ def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
 
 
 def loss_weights(settings: Any) -> dict[str, float]:
-    """Returns how the losses of policy and value are weighted in a run's settings."""
+    """Returns the weights of the policy and value losses in a run's settings."""
     return {name: settings["training"][name] for name in ("policy_weight", "value_weight")}
 
 

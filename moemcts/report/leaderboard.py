@@ -1,4 +1,4 @@
-"""What a suite of experiments found: in which games experts help, by which gate, and what they cost."""
+"""The report of a suite of experiments: in which games experts help, with which gates, and at what cost."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from moemcts.report.tables import Cell, Table, fixed
 from moemcts.store import parse_json
 
 KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
-"""What rows of one line of the leaderboard share; they differ in their seeds."""
+"""The keys shared by the rows of one line of the leaderboard; its rows differ in their seeds."""
 WORDS = ("suite", "game", "gate", "scheme", "routing")
 NUMBERS = ("simulations", "seed", "games", "points", "low", "high", "hours")
 MOST = "most"
-"""The points of who wins every game; rows of older suites do not say."""
+"""The points for winning every game; absent in rows of older suites."""
 VARIANCE = "variance"
-"""Of the points of one seed, by its games; rows of older suites do not say."""
+"""The variance of one seed's points due to its games; absent in rows of older suites."""
 LOSSES = ("loss_single", "loss_mixture")
 ORIGIN = ("command", "commit", "machine", "date")
 OWN = EACH.name
-"""The routing of the runs themselves, to which others are compared."""
+"""The routing of the experiments themselves, the reference for all others."""
 SPEED = "positions_per_second"
 MEASURES = ("agreement", "purity", "kl", SPEED)
-"""What is told of each routing."""
+"""The measurements of each routing."""
 Row = Mapping[str, Any]
 _RUN = ("suite", "game", "seed", "hours")
-"""What rows of one run share."""
+"""The keys shared by all rows of a run."""
 _LARGEST = 1e15
-"""Of a number; sums of squares of such are numbers too."""
+"""Largest absolute value of a number, so that sums of squares stay finite."""
 _HINT = "remove the file, and the command that made the suite writes it again"
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Returns the rows of a suite's file; raises DamagedFile naming the line that is none."""
+    """Returns the rows of a suite's file; raises DamagedFile naming the invalid line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -60,7 +60,7 @@ def _row(line: str, place: str) -> Row:
 
 
 def checked_row(row: object, place: str) -> dict[str, Any]:
-    """Returns what was read as a row of a suite; raises DamagedFile saying where it was read if it is none."""
+    """Returns a value that was read as a row of a suite; raises DamagedFile naming `place` if it is invalid."""
     if not isinstance(row, dict):
         raise DamagedFile(f"{place}: expected a row of a suite, got {json.dumps(row)[:40]!r}; {_HINT}")
     if missing := [key for key in (*KEYS, *NUMBERS, *LOSSES, *ORIGIN) if key not in row]:
@@ -88,7 +88,7 @@ def _is_number(value: object) -> bool:
 
 
 def _are_measured(routings: object) -> bool:
-    """Returns whether each routing has numbers, those of `MEASURES` among them, and `each` a speed to compare with."""
+    """Returns whether each routing has all `MEASURES` as numbers, and `each` a positive speed to compare with."""
     if not isinstance(routings, dict):
         return False
     for one in routings.values():
@@ -98,9 +98,9 @@ def _are_measured(routings: object) -> bool:
 
 
 def leaderboard(rows: Sequence[Row], title: str) -> Report:
-    """Returns the report of suites' rows, lines in the order of games, the best of each first.
+    """Returns the report of suites' rows, with lines grouped by game, the best first.
 
-    Raises UsageError where a line has a training seed twice: its rows would count as several.
+    Raises UsageError if a line has two rows with the same training seed, which would count as two seeds.
     """
     lines = [_line(list(same)) for _, same in groupby(sorted(rows, key=_key), key=_key)]
     order = list(dict.fromkeys(row["game"] for row in rows))
@@ -152,12 +152,12 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _over_seeds(rows: Sequence[Row]) -> Interval:
-    """Returns the interval of the points of several training seeds."""
+    """Returns the interval of the points over several training seeds."""
     most = min(row.get(MOST, 100.0) for row in rows)
     games = sum(row["games"] for row in rows)
     return pooled_interval(
         [row["points"] for row in rows],
-        # An interval without width leaves none to the games, which `pooled_interval` refuses.
+        # A zero variance, from an interval of zero width, is refused by `pooled_interval`.
         [max(_variance(row), sys.float_info.min) for row in rows],
         num_observations=games,
         num_clusters=games,
@@ -166,10 +166,10 @@ def _over_seeds(rows: Sequence[Row]) -> Interval:
 
 
 def _variance(row: Row) -> float:
-    """Returns that of a row's points.
+    """Returns the variance of a row's points.
 
-    Where the row does not say, from the end of its interval that is farther, as the other may be cut off: as if each
-    game had an opening of its own, so that it comes out too large.
+    If the row has none, it is derived from the end of its interval that is farther from the mean, as the other may be
+    clipped, with one degree of freedom per game: an overestimate if games share openings.
     """
     if VARIANCE in row:
         return float(row[VARIANCE])
@@ -178,7 +178,7 @@ def _variance(row: Row) -> float:
 
 
 def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
-    """Returns the means of what was measured of each routing; its speed as a share of that of `each`."""
+    """Returns the mean measurements of each routing; `speed` is relative to that of `each`."""
     means: dict[str, dict[str, float]] = {}
     for routing in dict.fromkeys(name for one in found for name in one):
         known = [one for one in found if routing in one]
@@ -216,7 +216,7 @@ def _table(lines: Sequence[Row]) -> Table:
 
 
 def _gates(lines: Sequence[Row]) -> list[Section]:
-    """Returns the gates of every game that has several, the best first."""
+    """Returns a comparison of gates, best first, for every game with several of them."""
     cells: list[list[Cell]] = []
     for game in dict.fromkeys(line["game"] for line in lines):
         here = [line for line in lines if line["game"] == game and line["routing"] == OWN]
@@ -241,7 +241,7 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
 
 
 def _routings(lines: Sequence[Row]) -> list[Section]:
-    """Returns what each routing changes and costs, over all sets of experts."""
+    """Returns the effects and costs of each routing, over all sets of experts."""
     teams = [line for line in lines if line["routing"] == OWN and line["routings"]]
     cells: list[list[Cell]] = []
     for routing in dict.fromkeys(name for line in teams for name in line["routings"]):
@@ -271,7 +271,7 @@ def _routings(lines: Sequence[Row]) -> list[Section]:
 
 
 def _costs(lines: Sequence[Row]) -> list[Section]:
-    """Returns what sets of experts cost to train, by scheme and cost."""
+    """Returns the training costs of sets of experts, by scheme and cost."""
     known = [line for line in lines if line["routing"] == OWN and line["cost"] is not None]
     cells: list[list[Cell]] = []
     for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in known):
@@ -291,7 +291,7 @@ def _gain(line: Row) -> float | None:
 
 
 def _answers(lines: Sequence[Row]) -> list[Section]:
-    """Returns means over games by each thing that a suite varies."""
+    """Returns means over games for each value of whatever a suite varies."""
     tables = []
     for key in ("gate", "scheme", "simulations", "routing"):
         values = list(dict.fromkeys(line[key] for line in lines))
@@ -319,7 +319,7 @@ def _making(rows: Sequence[Row]) -> str:
 
 
 def _total(rows: Sequence[Row]) -> float:
-    """Returns the hours of all runs; rows of one run share them."""
+    """Returns the total hours of all runs; rows of the same run share them."""
     return math.fsum(hours for *_, hours in {tuple(row[key] for key in _RUN) for row in rows})
 
 

@@ -1,4 +1,4 @@
-"""The tables of losses: each network on the samples of each phase, coloured by how good it is there."""
+"""Tables of losses of each network on the samples of each phase, with cells coloured by quality."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from moemcts.learn.assessment import MIXTURE, PhaseLosses
 from moemcts.report.tables import Cell, Table, fixed
 
 FULL_COLOUR = 0.2
-"""How far from its column's mean a number has its full colour; small differences look small."""
+"""Relative distance from the column's mean at which a cell has full colour, so that small differences look small."""
 _COLOURS = f"Green is better than the mean of the column, orange worse; full at {100 * FULL_COLOUR:.0f} % from it."
 
 
 def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: float, value_weight: float) -> Table:
-    """Returns the whole loss, weighted as in training, of each network on each phase; lower is better."""
+    """Returns the total loss, weighted as in training, of each network on each phase; lower is better."""
     cells = [
         [row.loss(phase, policy_weight=policy_weight, value_weight=value_weight) for phase in row.policy]
         for row in losses
@@ -29,7 +29,10 @@ def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: floa
 
 
 def accuracy_table(losses: Sequence[PhaseLosses], where: str) -> Table:
-    """Returns the share of samples whose action each network finds likeliest, in percent; higher is better."""
+    """Returns the policy accuracy of each network, the share of samples whose action it rates highest, in percent.
+
+    Higher is better.
+    """
     cells = [list(row.accuracy.values()) for row in losses]
     shown = [[fixed(cell and 100 * cell, 2) for cell in row] for row in cells]
     return _table("policy accuracy %", losses, cells, shown, f"Policy accuracy in percent {where}.", 1)
@@ -51,7 +54,7 @@ def _table(
 
 
 def _tint(cell: float | None, column: Sequence[float | None], sign: int) -> float | None:
-    """Returns how good the cell is beside its column: 0.5 at the mean, 0 or 1 at `FULL_COLOUR` of it and beyond."""
+    """Returns the quality of a cell within its column: 0.5 at the mean, 0 or 1 from a distance of `FULL_COLOUR` on."""
     values = [value for value in column if value is not None]
     mean = sum(values) / len(values) if values else 0.0
     if cell is None or not mean or min(values) == max(values):

@@ -1,4 +1,4 @@
-"""How a report becomes HTML: templates, and the few kinds of Markdown that its text may have."""
+"""Renders reports as HTML: templates, and a small subset of Markdown."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _RULES = ("list", "backticks", "emphasis", "link")
-"""Of Markdown: lists, `code`, **bold** and [links](address); all else stays as it is written."""
+"""The Markdown that is supported: lists, `code`, **bold** and [links](address); everything else is verbatim."""
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Returns a template of this folder with its values; text is escaped, what came as `Markup` is not."""
+    """Renders a template of this folder; text is escaped, `Markup` is not."""
     return _templates().get_template(template).render(values)
 
 
@@ -62,7 +62,7 @@ def _is_safe(url: str) -> bool:
 
 
 def _emphasis(renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: object, env: object) -> str:
-    """Returns the tag of bold text; other stars and underscores belong to names."""
+    """Returns the tag of bold text; other asterisks and underscores are part of names."""
     token = tokens[i]
     if token.markup != "**":
         return token.markup

@@ -1,4 +1,4 @@
-"""What runs made, as reports read it: values, no folder, nothing to be computed."""
+"""Outcomes of runs as plain values, from which reports are made without reading files or computing anything."""
 
 from __future__ import annotations
 
@@ -18,97 +18,98 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """What one set of experts learned."""
+    """The results of training one set of experts."""
 
     name: str
-    """Of its arm, as tables call it."""
+    """The arm's name in tables."""
     label: str
-    """The name as part of a file's name."""
+    """The name as part of a file name."""
     is_single: bool
-    """Whether one network plays in all phases."""
+    """Whether a single network serves all phases."""
     phase_names: tuple[str, ...]
     losses: Sequence[PhaseLosses]
-    """On held-out samples, mean over the training seeds: the single network, each expert, all experts together."""
+    """On held-out samples, averaged over the training seeds: the single network, each expert, the mixture."""
     single: PhaseLosses
-    """Of the single network, first training seed, on the same samples."""
+    """The single network's losses with the first training seed, on the same samples."""
     metrics: Sequence[Entry]
-    """Of the first training seed."""
+    """Measurements with the first training seed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """One game as a team saw it from one seat, at the `T` positions in which it had to move."""
+    """One game as a team saw it from one seat, at the `T` positions in which it was to move."""
 
     player: int
     plies: tuple[int, ...]
     weights: FloatArray
-    """Of the phases, `[T, K]`."""
+    """Weights of the phases, `[T, K]`."""
     values: tuple[float, ...]
-    """What the team expected, in [-1, 1], from the player's point of view."""
+    """The team's value estimates in [-1, 1], from the player's point of view."""
     outcome: str
     first_ply: int
-    """Of the position that the game began from."""
+    """The ply of the position that the game began from."""
     last_ply: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Phases:
-    """The phases of one gate."""
+    """The phases of a gate."""
 
     gate: str
     label: str
-    """The gate as part of a file's name."""
+    """The gate's name as part of a file name."""
     text: str
-    """What the gate says of itself."""
+    """The gate's description of itself."""
     names: tuple[str, ...]
     counts: Mapping[str, float]
-    """Training samples by phase."""
+    """Number of training samples by phase."""
     num_samples: int
     timeline: Timeline | None
-    """None where the game was over before the team had to move."""
+    """None if the game ended before the team was to move."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """What an experiment made."""
+    """The outcomes of an experiment."""
 
     title: str
     making: str
-    """How it was made, as an item per line."""
+    """How it was made, with one list item per line."""
     settings: Mapping[str, Any]
     searched: Contest
     raw: Contest | None
-    """The networks without search; None if they did not play."""
+    """Matches of the networks without search; None if there were none."""
     measured_on: str
-    """Which samples the losses are of: test, validation or held-out."""
+    """The kind of samples behind the losses: test, validation or held-out."""
     warning: str
-    """What must be known before losses are compared; empty for nothing."""
+    """A warning about the comparison of losses; empty if there is none."""
     singles: Mapping[str, Sequence[PhaseLosses]]
-    """By arm, the single networks, that which all are compared with first: a row per training seed."""
+    """Losses of the single networks by arm, with a row per training seed; the one that all are compared with is
+    first."""
     teams: tuple[Learned, ...]
     phases: tuple[Phases, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOutcomes:
-    """What a training made."""
+    """The outcomes of a training."""
 
     title: str
     making: str
     settings: Mapping[str, Any]
     measured_on: str
-    """Which samples the losses are of: test, validation or held-out."""
+    """The kind of samples behind the losses: test, validation or held-out."""
     num_measured: int
     losses: Sequence[PhaseLosses]
-    """Of the baseline first, if there is one, and of all experts together last."""
+    """The baseline's row first, if there is one, and that of all experts together last."""
     has_baseline: bool
     warning: str
-    """What must be known before losses are compared; empty for nothing."""
+    """A warning about the comparison of losses; empty if there is none."""
     phase_names: tuple[str, ...]
     counts: Mapping[str, float]
-    """Training samples by phase."""
+    """Number of training samples by phase."""
     num_samples: int
     metrics: Sequence[Entry]
     baseline_metrics: Sequence[Entry]
     speed: Mapping[str, Any]
-    """Of the last start; empty where nothing was left to train."""
+    """Training speed since the last start; empty if there was nothing left to train."""

@@ -1,4 +1,4 @@
-"""The report of a run: one self-contained page, the same as Markdown, and the numbers as JSON."""
+"""Writes the report of a run: a self-contained page, the same as Markdown, and the numbers as JSON."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _CSS_VARIABLES = {
 
 @dataclass(frozen=True)
 class Figure:
-    """An image and what it shows."""
+    """An image with its caption."""
 
     name: str
-    """Of its files, without suffix; unique in the report."""
+    """The base name of its files; unique in the report."""
     image: matplotlib.figure.Figure | Path | Callable[[], matplotlib.figure.Figure]
-    """Drawn with matplotlib, or what draws it once it is written, or a file in SVG, PNG, GIF or JPEG."""
+    """A matplotlib figure, a function that draws one when it is written, or an SVG, PNG, GIF or JPEG file."""
     caption: str
-    """What is to be seen, of how many samples, and what the intervals mean."""
+    """What it shows, from how many samples, and what the intervals mean."""
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,28 @@ class Section:
 
     title: str
     text: str = ""
-    """Paragraphs apart by empty lines; `- ` begins an item of a list; `code`, **bold** and [links](address)."""
+    """Paragraphs separated by blank lines; `- ` begins a list item; `code`, **bold** and [links](address)."""
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that is said about a run."""
+    """The report of a run."""
 
     title: str
     summary: str
     sections: Sequence[Section] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    """Everything measured, for machines."""
+    """All measurements, in machine-readable form."""
 
 
 def write_report(folder: Path, report: Report) -> None:
     """Writes `report.html`, `report.md`, `numbers.json` and `figures/` into the folder.
 
-    The page needs no other file and follows the reader's light or dark. Each file is replaced as a whole, and what a
-    writer that was killed left half-written there is removed. Raises MoemctsError if a file cannot be written,
-    ValueError for two figures of one name or an unknown kind of image.
+    The page needs no other files and follows the reader's light or dark mode. Each file is replaced atomically, and
+    leftovers of a killed writer are removed. Raises MoemctsError if a file cannot be written, ValueError for duplicate
+    figure names or an unknown kind of image.
     """
     figures = [figure for section in report.sections for figure in section.figures]
     names = [figure.name for figure in figures]
@@ -97,7 +97,7 @@ def write_report(folder: Path, report: Report) -> None:
 @dataclass(frozen=True)
 class _Image:
     file: str
-    """For Markdown, relative to the report."""
+    """The path for Markdown, relative to the report."""
     html: Markup
 
 
@@ -132,7 +132,7 @@ def _copy_image(folder: Path, figure: Figure, path: Path) -> _Image:
 
 
 def _inline_svg(svg: str, figure: Figure) -> Markup:
-    """Returns the drawing for a page: names of its own, colours of the page."""
+    """Returns an SVG to be inlined: ids are made unique, and colours refer to those of the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     prefix = re.sub(r"\W", "-", figure.name)
@@ -161,7 +161,7 @@ def _markdown(report: Report, images: Mapping[str, _Image]) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    # As in HTML, code comes first: nothing within it is markup.
+    # As in HTML, code comes first: markup inside it has no effect.
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(
         part if part[:1] == "`" and len(part) > 2 else "\n".join(map(escape_markdown, part.split("\n")))
@@ -170,7 +170,7 @@ def _markdown_text(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Returns the value as JSON has it; numbers that are not finite become null."""
+    """Converts a value for JSON; non-finite numbers become null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return plain({one.name: getattr(value, one.name) for one in dataclasses.fields(value)})
     if isinstance(value, Mapping):

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LETTERS = 40
-"""Letters in a line of a label."""
+"""Letters per line of a label."""
 _LINE = 0.35
-"""Room for one more line of a label, in rows."""
+"""Extra height for each further line of a label, in rows."""
 _LEAST_ELO = 100.0
-"""Elo that an axis spans at least where an end is open: arrows to nearly the same number would look like knowledge."""
+"""Minimum span of an Elo axis with open intervals: arrows to nearly the same number would look like certainty."""
 _FEW_VALUES = 30
-"""Values of a timeline up to which each is marked."""
+"""Up to this many values of a timeline are drawn with markers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +47,10 @@ class Curve:
 
     label: str
     steps: Sequence[float]
-    """Empty of one value that belongs to no step: a line across."""
+    """Empty for a single value without a step, drawn as a horizontal line."""
     values: Sequence[float]
     phase: int | None = None
-    """Whose colour it has; None for all phases together."""
+    """The phase whose colour it has; None for all phases together."""
     is_baseline: bool = False
     """Drawn dashed."""
 
@@ -62,16 +62,16 @@ class Whisker:
     label: str
     value: float
     low: float | None
-    """None where there is no lower bound: the whisker ends in an arrow."""
+    """None if there is no lower bound; the whisker then ends in an arrow."""
     high: float | None
     note: str = ""
-    """Written at the right, such as the number of games."""
+    """Text at the right, such as the number of games."""
     phase: int | None = None
     is_baseline: bool = False
     is_yardstick: bool = False
-    """Whether nothing is compared with it: it shows what others are worth."""
+    """Whether it is a point of reference that nothing is compared with."""
     is_part: bool = False
-    """Drawn small, as one of several that the row above sums up, such as one training seed."""
+    """Drawn small, as one of several parts of the row above, such as one training seed."""
 
 
 def loss_curves(
@@ -81,7 +81,7 @@ def loss_curves(
     xlabel: str = "training step",
     ylabel: str = "validation loss",
 ) -> Figure:
-    """Returns the curves of the experts, each in the colour of its phase, baselines dashed."""
+    """Returns a figure of the experts' curves, each in the colour of its phase, with dashed baselines."""
     with drawing():
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
@@ -95,7 +95,7 @@ def loss_curves(
                 label=curve.label,
                 color=phase_colour(curve.phase),
                 linestyle=(0, (4, 2)) if curve.is_baseline else "-",
-                # A single measurement is no line: then the marker is all there is to see.
+                # A single measurement draws no line, so it needs a marker to be visible.
                 marker=phase_marker(curve.phase) if len(curve.steps) == 1 or not curve.is_baseline else None,
                 markerfacecolor=PAPER if curve.is_baseline else phase_colour(curve.phase),
                 markersize=7 if len(curve.steps) == 1 else 4,
@@ -125,10 +125,10 @@ def phase_timeline(
     title: str = "One game, phase by phase",
     value_label: str = "value of the search",
 ) -> Figure:
-    """Returns one game as a line of time, coloured by phase, with the value in [-1, 1] above.
+    """Returns a figure of one game over time, coloured by phase, with the value in [-1, 1] above.
 
-    `weights` are `[T, K]`, as a gate gives them, or the phases `[T]`; `plies` say when each row was (0, 1, ...
-    without), `start` and `stop` where the game began and ended. `events` are marked at their ply.
+    `weights` are those of a gate, `[T, K]`, or phase indices `[T]`; `plies` are the plies of the rows (0, 1, ... by
+    default), `start` and `stop` those at which the game began and ended. `events` are marked at their plies.
     """
     shares = _phase_weights(weights, len(phase_names))
     times = np.arange(len(shares)) if plies is None else np.asarray(plies)
@@ -167,7 +167,7 @@ def phase_timeline(
 
 
 def win_rates(rows: Sequence[Whisker], *, title: str = "Win rates", xlabel: str = "games won, %") -> Figure:
-    """Returns win rates in [0, 1] with their intervals, drawn in percent."""
+    """Returns a figure of win rates in [0, 1] with their intervals, drawn in percent."""
     scaled = [
         Whisker(
             label=row.label,
@@ -186,26 +186,26 @@ def win_rates(rows: Sequence[Whisker], *, title: str = "Win rates", xlabel: str 
 
 
 def mean_returns(rows: Sequence[Whisker], *, title: str = "Mean return", xlabel: str = "return of a game") -> Figure:
-    """Returns mean returns with their intervals, in the unit of the rows."""
+    """Returns a figure of mean returns with their intervals, in the unit of the rows."""
     return _whiskers(rows, title=title, xlabel=xlabel, reference=None, limits=None)
 
 
 def differences(
     rows: Sequence[Whisker], *, title: str = "Difference from the baseline", xlabel: str = "percentage points"
 ) -> Figure:
-    """Returns differences with their intervals about a line at zero, in the unit of the rows."""
+    """Returns a figure of differences with their intervals and a line at zero, in the unit of the rows."""
     return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "no difference"), limits=None)
 
 
 def elo_ratings(rows: Sequence[Whisker], *, title: str = "Elo", xlabel: str = "Elo difference") -> Figure:
-    """Returns Elo with its 95 % intervals; one without a bound ends in an arrow."""
+    """Returns a figure of Elo differences with 95 % intervals; one without a bound ends in an arrow."""
     return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "equal"), limits=None, least_span=_LEAST_ELO)
 
 
 def phase_shares(
     shares: Mapping[str, Sequence[float]], phase_names: Sequence[str], *, title: str = "Share of positions per phase"
 ) -> Figure:
-    """Returns a bar per row with the share of each phase; a row is anything counted, such as a gate or dataset."""
+    """Returns a figure with the share of each phase; each row is something counted, such as a gate or a dataset."""
     with drawing():
         figure = new_figure(7.2, 1.5 + 0.42 * len(shares))
         axes = figure.add_subplot()
@@ -218,7 +218,7 @@ def phase_shares(
                 share = 100 * value / total
                 axes.barh(row, share, left=left, height=0.62, color=phase_colour(phase), edgecolor=PAPER, linewidth=1.2)
                 if share >= 7:
-                    # Dark on the light colours of the palette, white on the dark ones.
+                    # Dark on light colours of the palette, white on dark ones.
                     ink = "white" if phase % 8 in (0, 4, 6) else "#14202b"
                     axes.text(left + share / 2, row, f"{share:.0f} %", ha="center", va="center", color=ink, fontsize=9)
                 left += share
@@ -278,7 +278,7 @@ def _whiskers(
         axes.set_xlim(start, stop)
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
-        # Arrows at the edge reach out of it.
+        # Arrows at the edge extend beyond the axes.
         axes.tick_params(axis="y", length=0, pad=7)
         finish(axes, title=title, xlabel=xlabel)
         if not rows:
@@ -287,7 +287,7 @@ def _whiskers(
 
 
 def readable(labels: Sequence[str]) -> list[str]:
-    """Returns labels that leave room for a plot: without the folder that all folders are in, and in short lines."""
+    """Returns labels short enough to leave room for a plot: without their common folder, and wrapped."""
     paths = [PurePath(label.partition("?")[0]) for label in labels]
     parents = [path.parent for path in paths if len(path.parts) > 1]
     common = (
@@ -298,7 +298,7 @@ def readable(labels: Sequence[str]) -> list[str]:
 
 
 def _draw_level(axes: Axes, curve: Curve) -> None:
-    """Draws a value across, with a hollow mark at its end."""
+    """Draws a horizontal line at a value, with a hollow mark at its end."""
     axes.axhline(
         curve.values[0], label=curve.label, color=phase_colour(curve.phase), linestyle=(0, (4, 2)), linewidth=1.3,
         alpha=0.85, marker=phase_marker(curve.phase), markerfacecolor=PAPER, markersize=6, markevery=[1],
@@ -335,7 +335,7 @@ def _draw_values(axes: Axes, times: np.ndarray, values: np.ndarray, shares: np.n
     for start, stop in pairwise([*starts, len(phases)]):
         axes.axvspan(edges[start], edges[stop], color=phase_colour(int(phases[start])), alpha=0.10, linewidth=0)
     axes.axhline(0, color=MUTED, linewidth=0.8)
-    # Single values are no line: in a short game the markers are all there is to see.
+    # Single values draw no line: in a short game only the markers are visible.
     marker = "o" if len(times) <= _FEW_VALUES else None
     axes.plot(times + 0.5 * (edges[1:] - edges[:-1]), values, color=INK, linewidth=1.6, marker=marker, markersize=4)
     axes.set_ylim(-1.05, 1.05)

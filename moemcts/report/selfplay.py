@@ -1,4 +1,4 @@
-"""What self-play made, as a report: strength over generations, losses per expert, what the games were like."""
+"""The report of self-play: strength over generations, losses per expert, and statistics of the games."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from moemcts.report.strength import strength_curve
 from moemcts.report.tables import Table
 
 MOST_ROWS = 25
-"""Generations that a table shows; of more, some are left out evenly."""
+"""Maximum number of generations in a table; of more, an evenly spaced selection is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What one generation played and learned."""
+    """The results of one generation's games and training."""
 
     number: int
     played: Mapping[str, Any]
     learned: Mapping[str, Any]
     promoted: Mapping[str, Any]
-    """Of the match that decides who plays on; empty where there is none."""
+    """The result of the promotion match; empty if there was none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strength:
-    """The rating of an agent over that of the first generation that was measured."""
+    """An agent's rating relative to the first measured generation."""
 
     name: str
     elo: float
     error: float
-    """Half the 95 % interval."""
+    """Half the width of the 95 % interval."""
     num_games: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPlayOutcomes:
-    """What self-play made."""
+    """The outcomes of self-play."""
 
     title: str
     making: str
@@ -51,16 +51,16 @@ class SelfPlayOutcomes:
     matches: tuple[Mapping[str, Any], ...]
     measured: tuple[int, ...]
     score_unit: float = 1.0
-    """What a return of 1 is in the game's own score."""
+    """A return of 1 in units of the game's own score."""
 
     @property
     def is_alone(self) -> bool:
-        """Whether the game has one player, who gets something and wins nothing."""
+        """Whether the game has one player, so that there are returns but no wins."""
         return any(len(one.played["results"]) == 1 for one in self.generations)
 
 
 def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
-    """Returns the report of a self-play."""
+    """Returns the report of self-play."""
     losses = _loss_figures(outcomes)
     return Report(
         title=outcomes.title,
@@ -107,7 +107,7 @@ def _summary(outcomes: SelfPlayOutcomes) -> str:
 
 
 def _notes(outcomes: SelfPlayOutcomes) -> str:
-    """Returns what is to be said of phases with few samples, each note with its generations."""
+    """Returns the trainings' notes on phases with few samples, each with its generations."""
     found: dict[str, list[int]] = {}
     for one in outcomes.generations:
         for note in one.learned.get("notes", []):
@@ -129,7 +129,7 @@ def _strength_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
 
 
 def _matches_table(matches: Sequence[Mapping[str, Any]]) -> Table:
-    # Of measurements made before returns were kept there are none either.
+    # Older measurements have no returns either.
     are_alone = all(match.get("returns") for match in matches)
     rows: list[list[str | int | float | None]] = []
     for match in matches:
@@ -203,10 +203,10 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
 
 
 def _results(first: Mapping[str, float], outcomes: SelfPlayOutcomes) -> list[str | None]:
-    """Returns what the first player got, of games of one player on the mean."""
+    """Returns the first player's results; in a game of one player, the mean return."""
     if not outcomes.is_alone:
         return [f"{100 * first['won']:.1f}", f"{100 * first['tied']:.1f}"]
-    # Of games that were played before means were kept there is none.
+    # Older games have no mean.
     return [f"{outcomes.score_unit * first['mean']:.2f}" if "mean" in first else None]
 
 

@@ -1,4 +1,4 @@
-"""How strong generations of self-play have become, as a plot."""
+"""A plot of the strength of self-play's generations."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _REACH = 0.6
-"""How far from the generations, in parts of what they span, others are drawn at their own strength."""
+"""Distance from the generations, relative to their span, up to which other agents are drawn as lines."""
 _LEAST_SPAN = 100.0
-"""Elo that generations are taken to span at least."""
+"""Minimum Elo span assumed for the generations."""
 _DASHES = ((4, 2), (1, 2), (6, 2, 1, 2))
-"""Of the lines of others, one after the other."""
+"""Dash patterns for the lines of other agents, in turn."""
 
 
 def strength_curve(
     generations: Sequence[int], elo: Sequence[float], errors: Sequence[float], others: Mapping[str, float]
 ) -> Figure:
-    """Returns the strength of generations over the first of them, with 95 % intervals, and that of others as lines.
+    """Returns a figure of the generations' strength relative to the first, with 95 % intervals, and of others as lines.
 
-    The legend names these with their values, the strongest first: however near they are, no name hides another. Who is
-    so far away that the generations could not be told apart beside him has an arrow there and no line.
+    The legend lists the other agents with their values, strongest first, so that names never overlap. Agents so far
+    away that the generations would become indistinguishable are listed with an arrow and have no line.
     """
     with drawing():
         figure = new_figure(7.2, 3.9)

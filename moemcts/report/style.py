@@ -1,4 +1,4 @@
-"""How the plots look: one style, one colour per phase, colours that colour-blind readers tell apart."""
+"""The style of plots: one colour per phase, chosen to be distinguishable by colour-blind readers."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The page replaces these four and the first phase's blue in inline SVG by its own colours, so that plots follow
-# light and dark.
+# In inline SVG, the page replaces these four and the first phase's blue by its own colours, so that plots follow light
+# and dark mode.
 INK = "#1f2a36"
 MUTED = "#6b7783"
 GRID = "#dde2e7"
 PAPER = "#fefefe"
 
-# Okabe and Ito (2008), Color Universal Design, in an order in which neighbours differ in lightness too.
+# Okabe and Ito (2008), Color Universal Design, ordered such that neighbours also differ in lightness.
 PHASE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6D31", "#F0E442")
 PHASE_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _LETTERS_PER_INCH = 12.5
-"""Of ordinary size; there are fewer of a title."""
+"""Letters of ordinary size; titles have fewer."""
 _TITLE_LETTERS_PER_INCH = 8.5
 LEGEND_LETTERS = 32
-"""In a line of a legend beside a plot."""
+"""Letters per line of a legend beside a plot."""
 _HANDLE_LETTERS = 8
-"""As wide as what stands before a name in a legend, and the gap behind it."""
+"""Width of the marker in a legend, including the gap after it, in letters."""
 _MOST_COLUMNS = 5
-"""Of a legend below a plot."""
+"""Maximum number of columns of a legend below a plot."""
 _LINE = 0.165
-"""Height of a line of a legend, in inches."""
+"""Height of a legend's line in inches."""
 
 
 def phase_colour(phase: int | None) -> str:
-    """Returns the colour of a phase, the same in every plot; that of all phases together for None."""
+    """Returns the colour of a phase, the same in every plot; None stands for all phases together."""
     return MUTED if phase is None else PHASE_COLOURS[phase % len(PHASE_COLOURS)]
 
 
@@ -49,17 +49,17 @@ def phase_marker(phase: int | None) -> str:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draws in the style of the reports; figures are saved under it too."""
+    """Applies the style of reports within the block, for drawing and for saving figures."""
     import matplotlib
 
     with matplotlib.rc_context(_settings()), warnings.catch_warnings():
-        # Names of users may have letters that the font lacks: a box is drawn, and that is all there is to say.
+        # Users' names may contain characters that the font lacks; a box is drawn for these, without a warning.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Returns an empty figure of a size in inches; nothing global knows of it."""
+    """Returns an empty figure of a size in inches, without pyplot's global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -69,15 +69,16 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def finish(axes: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> None:
-    """Gives an axes its words, the title flush left and in as many lines as it needs."""
+    """Sets an axes' title, left-aligned and wrapped, and its labels."""
     axes.set_title(in_lines(title, int(_TITLE_LETTERS_PER_INCH * _width(axes))), loc="left")
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
 
 
 def in_lines(text: str, most: int) -> str:
-    """Returns text in lines of at most so many letters: it is broken at spaces, behind commas, where a part of a path
-    or an option begins, and within a word that is longer than a line.
+    """Wraps text to lines of at most `most` letters.
+
+    Breaks at spaces, after commas, where a part of a path or an option begins, and within words longer than a line.
     """
     lines = [""]
     for part in re.findall(rf"[\s/?&]?[^\s/?&,]{{0,{max(most - 2, 1)}}},?", text):
@@ -88,13 +89,13 @@ def in_lines(text: str, most: int) -> str:
 
 
 def name_columns(axes: Axes, names: Sequence[str]) -> None:
-    """Names the columns of a plot, in lines that leave room for each other."""
+    """Labels the columns of a plot, wrapped so that labels do not overlap."""
     room = int(0.6 * _LETTERS_PER_INCH * _width(axes) / max(len(names), 1))
     axes.set_xticks(range(len(names)), [in_lines(name, max(room, 4)) for name in names])
 
 
 def legend_beside(axes: Axes, **options: Any) -> None:
-    """Draws the legend of what an axes has at its right, in a figure that is high enough for it."""
+    """Draws the legend of an axes at its right, and increases the figure's height to fit it."""
     handles, names = axes.get_legend_handles_labels()
     names = [in_lines(name, LEGEND_LETTERS) for name in names]
     figure = axes.get_figure(root=True)
@@ -104,7 +105,7 @@ def legend_beside(axes: Axes, **options: Any) -> None:
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """Draws a legend under a figure, which grows by its height, in as many columns as there is room for."""
+    """Draws a legend below a figure, which grows by its height, in as many columns as fit."""
     room = int(_LETTERS_PER_INCH * figure.get_figwidth())
     names = [in_lines(name, room // 2 - _HANDLE_LETTERS) for name in names]
     widest = max((len(line) for name in names for line in name.split("\n")), default=0)
@@ -115,14 +116,14 @@ def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]
 
 
 def whole_ticks(axes: Axes) -> None:
-    """Has ticks at whole numbers alone on the x axis, as of steps and plies, however short it is."""
+    """Restricts the ticks of the x axis to whole numbers, such as steps or plies, however short it is."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
 
 
 def _width(axes: Axes) -> float:
-    """Returns how wide the figure of an axes is, in inches."""
+    """Returns the width of an axes' figure in inches."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return float(figure.get_figwidth())
@@ -154,7 +155,7 @@ def _settings() -> Any:
         "svg.fonttype": "path",
         "svg.hashsalt": "moemcts",
         "text.color": INK,
-        # Names of users may have dollars in them; nothing here is written in TeX.
+        # Users' names may contain dollar signs; no text here is TeX.
         "text.parse_math": False,
         "xtick.color": MUTED,
         "xtick.labelcolor": INK,

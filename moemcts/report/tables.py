@@ -1,4 +1,4 @@
-"""Tables of a report, as text, Markdown and HTML, and numbers as they are printed there."""
+"""Tables of a report as text, Markdown and HTML, and the formatting of their numbers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from moemcts.arena.intervals import Interval
 
 Cell = str | int | float | None
 SAFE_ADDRESS = r"(?:https?://[^\s)\"]+|[\w./#-]+)"
-"""What a link in a report may lead to."""
+"""The link targets that are allowed in a report."""
 
 
 @dataclass(frozen=True)
 class HtmlCell:
-    """A cell of a page."""
+    """A cell of an HTML table."""
 
     text: str
     interval: str
-    """Stands under the number, so that wide tables stay narrow; empty for none."""
+    """Shown below the number, to keep wide tables narrow; empty if there is none."""
     colour: str
-    """From orange over none to green, see-through, so that it suits light and dark; empty for none."""
+    """A translucent colour between orange and green, which suits light and dark mode; empty for none."""
 
     @classmethod
     def of(cls, text: str, tint: float | None) -> Self:
-        """Returns the cell of a text, `tint` as in `Table.tints`."""
+        """Returns the cell of a text; `tint` as in `Table.tints`."""
         number, bracket, rest = text.partition(" [")
         has_interval = bool(bracket) and rest.endswith("]")
         colour = ""
@@ -38,15 +38,16 @@ class HtmlCell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; None is nothing measured."""
+    """Rows under columns; None stands for nothing measured."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     tints: Sequence[Sequence[float | None]] = ()
-    """How good each cell is, from 0, the worst, to 1, the best: its colour on the page; None for no colour."""
+    """The quality of each cell from 0, the worst, to 1, the best, which decides its colour on the page; None for no
+    colour."""
     colours: str = ""
-    """What the colours mean, said where they are."""
+    """Explains the colours, wherever they are shown."""
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
@@ -56,7 +57,7 @@ class Table:
             raise ValueError(f"expected one tint per cell or none, got {len(self.tints)} rows for {len(self.rows)}")
 
     def text(self) -> str:
-        """Returns the table for a terminal, columns aligned, the caption below."""
+        """Returns the table for a terminal, with aligned columns and the caption below."""
         lines = [list(self.columns), *([_text(cell) for cell in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rights = self.rights
@@ -70,7 +71,7 @@ class Table:
         return "\n".join([*aligned, self.caption]).rstrip()
 
     def markdown(self) -> str:
-        """Returns the table as GitHub's Markdown, numbers to the right, the caption below."""
+        """Returns the table in GitHub's Markdown, with numbers aligned to the right and the caption below."""
         rights = self.rights
         lines = [
             [_markdown_cell(column) for column in self.columns],
@@ -81,19 +82,19 @@ class Table:
         return f"{text}\n\n{escape_markdown(self.caption)}" if self.caption else text
 
     def cells(self) -> Iterator[list[HtmlCell]]:
-        """Yields the rows of the table for a page."""
+        """Yields the rows of the table as HTML cells."""
         for row, tints in zip(self.rows, self.tints or [[None] * len(self.columns)] * len(self.rows), strict=True):
             yield [HtmlCell.of(_text(cell), tint) for cell, tint in zip(row, tints, strict=True)]
 
     @property
     def told(self) -> str:
-        """What stands below the table on a page."""
+        """The text below the table on a page."""
         is_coloured = any(tint is not None for row in self.tints for tint in row)
         return " ".join(filter(None, [self.caption, self.colours if is_coloured else ""]))
 
     @property
     def rights(self) -> list[bool]:
-        """Which columns have numbers, and are aligned to the right; those in which nothing was measured too."""
+        """Which columns are right-aligned: those with numbers, and those in which nothing was measured."""
         return [
             any(isinstance(row[i], int | float) or _looks_numeric(row[i]) for row in self.rows)
             or (bool(self.rows) and all(row[i] is None for row in self.rows))
@@ -102,25 +103,25 @@ class Table:
 
 
 def escape_markdown(text: str) -> str:
-    """Returns text on one line in which names of users are never HTML, nor links to anything but pages and files."""
-    # A quotation may stand in an item of a list.
+    """Returns text in one line that contains no HTML, and no links except to pages and files."""
+    # A block quote may begin inside a list item.
     text = re.sub(r"^((?:[\s*+-]|\d+[.)])*)>", r"\1&gt;", _without_html(text))
     return re.sub(r"\](?=\((?!" + SAFE_ADDRESS + r"\)))", r"\\]", text)
 
 
 def points(interval: Interval, *, signed: bool = False) -> str:
-    """Returns an interval of shares in percentage points."""
+    """Formats an interval of shares in percentage points."""
     sign = "+z" if signed else "z"
     return f"[{100 * interval[0]:{sign}.1f}, {100 * interval[1]:{sign}.1f}]"
 
 
 def fixed(value: float | None, digits: int = 4) -> str | None:
-    """Returns a number with so many decimals, by default those of a loss; None where nothing was measured."""
+    """Formats a number with fixed decimals, by default those of a loss; None if nothing was measured."""
     return None if value is None else f"{value:.{digits}f}"
 
 
 def p_text(p_value: float) -> str:
-    """Returns a p-value as it is printed: never 0."""
+    """Formats a p-value, never as 0."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
@@ -131,10 +132,10 @@ def _text(cell: Cell) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    """Returns a text in which nothing is markup, as on a page; what needs no escape, as most names, has none."""
+    """Returns a text without any markup, as on a page; escapes only what has to be, so most names are unchanged."""
     text = _without_html(re.sub(r"\\(?=[^\w\s])", r"\\\\", text))
     text = re.sub(r"\](?=\()|\|", r"\\\g<0>", text)
-    # One mark alone begins nothing, and within a word neither does an underscore.
+    # A single mark has no effect, and neither does an underscore within a word.
     for mark in (r"\*", "`", "~", r"(?<![^\W_])_|_(?![^\W_])"):
         if len(re.findall(mark, text)) > 1:
             text = re.sub(mark, r"\\\g<0>", text)
@@ -142,7 +143,7 @@ def _markdown_cell(text: str) -> str:
 
 
 def _without_html(text: str) -> str:
-    """Returns text on one line in which there are neither tags nor characters by their names."""
+    """Returns text in one line without HTML tags and character references."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split("\n")))
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
 

@@ -1,4 +1,4 @@
-"""What tournaments, grids of limits and single experts show, as tables and plots."""
+"""Tables and plots of tournaments, grids of limits and single experts."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Grid = Mapping[tuple[str, str], Elo]
 
 
 def tournament_report(result: TournamentResult, beginnings: Beginnings | None = None) -> Report:
-    """Returns all that a tournament shows, its games included in the numbers only as counts.
+    """Returns the report of a tournament; its numbers include games only as counts.
 
-    How the games begin is said where it is known.
+    States how the games begin if `beginnings` is given.
     """
     numbers = {**result.to_json(), **_begun(beginnings)}
     if not result.num_games:
@@ -74,9 +74,9 @@ def grid_report(
     *,
     rows: str,
 ) -> Report:
-    """Returns what matches by row and column show of their challengers; `rows` says what a row is.
+    """Returns the report of matches by row and column, from the challengers' point of view; `rows` names the row axis.
 
-    How the games begin is said where it is known.
+    States how the games begin if `beginnings` is given.
     """
     grid = {cell: one.elo(challengers[cell]) for cell, one in duels.items() if one.records}
     any_duel = next(iter(duels.values()))
@@ -120,7 +120,7 @@ def _begun(beginnings: Beginnings | None) -> dict[str, Any]:
 
 
 def _repeated(duels: Sequence[DuelResult]) -> str:
-    """Returns what is to be said of games that repeat earlier ones of their match; empty where there are none."""
+    """Returns a remark on games that repeat earlier ones of their match; empty if there are none."""
     if uncounted := sum(len(one.records) - len(one.telling) for one in duels):
         return f"{counted(uncounted, 'game')} not counted, as they repeat an earlier one move for move"
     num_repeated = sum(num_duplicates(one.records) for one in duels)
@@ -151,7 +151,7 @@ def crosstable(result: TournamentResult) -> Table:
 
 
 def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:
-    """Returns the ratings with their intervals, the strongest on top."""
+    """Returns a figure of the ratings with their intervals, strongest on top."""
     rows = result.ratings().to_json()["agents"]
     whiskers = [
         Whisker(
@@ -166,9 +166,9 @@ def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:
 
 
 def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
-    """Returns Elo with its interval, rows and columns in the order in which they first come, and means of both.
+    """Returns Elo with its interval by row and column, in order of first appearance, with the means of both.
 
-    A mean is the Elo of the mean score of all its cells; None where that is 0 or 1.
+    A mean is the Elo of the mean score of its cells; None if that score is 0 or 1.
     """
     rows, columns = _axes(grid)
     lines: list[list[Cell]] = []
@@ -181,16 +181,17 @@ def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
 
 
 def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotlib.figure.Figure:
-    """Returns a line per row with error bars over the columns, as Figures 4, 6 and 33 of the M2CTS paper have it.
+    """Returns a figure with a line per row and error bars over the columns.
 
-    Where there is no error, an open arrow stands at the one bound there is.
+    It follows Figures 4, 6 and 33 of the M2CTS paper. Cells without an error are drawn as an open arrow at their only
+    bound.
     """
     rows, columns = _axes(grid)
     with drawing():
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
         for number, row in enumerate(rows):
-            # Beside each other, or one error bar would hide the next.
+            # Shifted sideways, so that error bars do not hide each other.
             shift = 0.06 * (number - (len(rows) - 1) / 2)
             cells = [
                 (place + shift, grid[row, column]) for place, column in enumerate(columns) if (row, column) in grid
@@ -225,14 +226,14 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
 
 
 def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib.figure.Figure:
-    """Returns the grid as a map of colours, gains blue and losses orange, with the numbers in it.
+    """Returns a heat map of the grid, with gains in blue, losses in orange, and the numbers as text.
 
-    Cells whose interval includes zero are hatched: their colour is no finding.
+    Cells whose interval includes zero are hatched, as they are not significant.
     """
     rows, columns = _axes(grid)
     values = np.full((len(rows), len(columns)), np.nan)
     for (row, column), cell in grid.items():
-        # One bound is no estimate, so it has no colour.
+        # A single bound is not an estimate, so it has no colour.
         if cell.error is not None:
             values[rows.index(row), columns.index(column)] = cell.difference
     bound = float(np.max(np.abs(values[~np.isnan(values)]), initial=1.0))
@@ -267,7 +268,7 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
 
 
 def _hatched(place: tuple[float, float]) -> Rectangle:
-    """Returns what makes a cell look uncertain."""
+    """Returns a hatched rectangle that marks a cell as uncertain."""
     from matplotlib.patches import Rectangle
 
     corner = (place[0] - 0.5, place[1] - 0.5)
@@ -292,5 +293,5 @@ def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | N
 
 
 def _score_of(cell: Elo) -> float:
-    """Returns the score whose Elo a cell is."""
+    """Returns the score that a cell's Elo was computed from."""
     return float(cell.low is not None) if cell.estimate is None else score_of_elo(cell.estimate)

@@ -1,4 +1,4 @@
-"""What a training taught its experts, as a report: the papers' tables of losses, and the curves on the way."""
+"""The report of a training: the papers' tables of losses, and loss curves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def training_report(outcomes: TrainingOutcomes) -> Report:
 
 
 def _reached(outcomes: TrainingOutcomes) -> Reached | None:
-    """Returns what the baseline has reached on every phase, if there is one."""
+    """Returns the baseline's final losses on each phase, if there is a baseline."""
     if not outcomes.has_baseline:
         return None
     losses = _whole(outcomes.losses[0], loss_weights(outcomes.settings))
@@ -46,7 +46,7 @@ def _reached(outcomes: TrainingOutcomes) -> Reached | None:
 
 
 def _summary(outcomes: TrainingOutcomes, where: str, weights: dict[str, float]) -> list[str]:
-    """Returns what all experts together have reached, and the baseline after that."""
+    """Returns a summary of all experts together, followed by that of the baseline."""
     shown = [outcomes.losses[-1], *outcomes.losses[: int(outcomes.has_baseline)]]
     return [_words(row, where, weights) for row in shown]
 

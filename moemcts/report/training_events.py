@@ -1,4 +1,4 @@
-"""What trainings measure, as event files that TensorBoard draws while they go on."""
+"""TensorBoard event files with the measurements of trainings, written as they go on."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SPEEDS = {"positions_per_second": "positions per second", "waiting": "share wai
 
 @contextlib.contextmanager
 def followed(folder: Path, *, is_wanted: bool = True) -> Iterator[None]:
-    """Copies what the trainings of a run write, in whichever process, to event files, until the run is left.
+    """Copies the measurements of a run's trainings, made by any process, to event files until the block exits.
 
-    What was measured earlier is copied, too. Raises MissingExtra where TensorBoard is not installed.
+    Earlier measurements are copied as well. Raises MissingExtra if TensorBoard is not installed.
     """
     if not is_wanted:
         yield
@@ -46,23 +46,23 @@ def followed(folder: Path, *, is_wanted: bool = True) -> Iterator[None]:
 
 
 class TrainingEvents:
-    """Event files under `tensorboard/`, one folder for each training of a run."""
+    """Event files under `tensorboard/`, with one folder per training of a run."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises MissingExtra where TensorBoard is not installed."""
+        """Raises MissingExtra if TensorBoard is not installed."""
         check_installed()
         self._folder = folder
         self._writers: dict[Path, Any] = {}
         self._num_written: dict[Path, int] = {}
 
     def update(self) -> None:
-        """Writes what was measured since the last look; a log that is just being put back is looked at later."""
+        """Writes what was measured since the last update; a log that is just being rewound is skipped."""
         for log in sorted(self._folder.rglob(METRICS)):
             with contextlib.suppress(MoemctsError, OSError):
                 self._copy(log)
 
     def close(self) -> None:
-        """Ends the files."""
+        """Closes the files."""
         for each in self._writers.values():
             each.close()
 
@@ -73,7 +73,7 @@ class TrainingEvents:
         if len(entries) == done:
             return
         if len(entries) < done or log not in self._writers:
-            # A training that was put back measures those steps again: what was drawn of them is withdrawn.
+            # A training that was rolled back repeats those steps: their events are withdrawn.
             self._writers[log] = writer(self._folder / EVENTS / self._name(log), first_step=0)
             done = 0
         written = self._writers[log]
@@ -83,7 +83,7 @@ class TrainingEvents:
         self._num_written[log] = len(entries)
 
     def _name(self, log: Path) -> str:
-        """Returns the folder of a training below `training/`, or the last that it has."""
+        """Returns the folder of a training below `training/`, or its last part."""
         parts = log.parent.relative_to(self._folder).parts
         return "-".join(parts[1:] if parts[:1] == ("training",) and len(parts) > 1 else parts) or "training"
 
@@ -91,12 +91,12 @@ class TrainingEvents:
 def points(
     entries: Sequence[Entry], timings: Sequence[Mapping[str, Any]] = (), *, first: int = 0
 ) -> Iterator[tuple[int, str, float]]:
-    """Yields step, name and value of all that was measured, from the measurement number `first` on.
+    """Yields step, tag and value of all measurements from index `first` on.
 
-    Losses have the names of the samples that they were measured on: `training/loss`, `validation/policy`,
-    `validation opening/loss`. Steps of later stages follow those of earlier ones.
+    Tags name the samples that a loss was measured on: `training/loss`, `validation/policy`, `validation opening/loss`.
+    Steps of later stages follow those of earlier ones.
     """
-    # Times decide nothing: where they were not written down as they are now, their points are left out.
+    # Timings do not affect results: where they are missing or in an older format, their points are left out.
     speeds = {_when(one): one for one in timings}
     for entry, step in list(zip(entries, running_steps(entries), strict=True))[first:]:
         at = int(step)
@@ -112,7 +112,7 @@ def points(
 
 
 def _when(entry: Mapping[str, Any]) -> tuple[object, ...]:
-    """Returns which experts, stage and step a line is of: several experts may have a stage of the same name."""
+    """Returns the experts, stage and step of a line: several experts may have a stage of the same name."""
     return str(entry.get("experts")), entry.get("stage"), entry.get("step")
 
 
