@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
 ) -> None:
-    """Check the installation: versions, plugins, disk, speed of networks and search; what is slow, how to fix it."""
+    """Check the installation: versions, plugins, disk, speed of networks and search, and fixes for what is slow."""
     from moemcts.cli.advice import advise, gather
     from moemcts.cli.consoles import print_json
 

@@ -193,7 +193,10 @@ def parse_sprt(text: str) -> Sprt:
 
 
 def _prepare(plan: MatchPlan, num_games: int | None, pairs: int | None, out: Path | None) -> Match:
-    """Returns a match with the given number of games, or the plan's, rounded up to complete the last opening."""
+    """Returns a match of `num_games` games, by default of `pairs` openings or of the plan's games.
+
+    The default is rounded up to complete the last opening.
+    """
     from dataclasses import replace
 
     from moemcts.runs.match import Match, going_on

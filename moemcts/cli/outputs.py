@@ -29,8 +29,8 @@ def check_place(folder: Path) -> None:
 def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
     """Raises UsageError for a folder that holds something other than the `noun` to be written there.
 
-    A folder is accepted if it is new or empty, or has a file or folder named in `marks`; hidden files are ignored. The
-    contents of such files are not checked.
+    A folder is accepted if it is new or empty, or has a file or folder named in `marks`; hidden files are ignored. It
+    is not checked which run or command wrote such a file.
     """
     check_place(folder)
     if not folder.exists() or any((folder / mark).exists() for mark in marks):

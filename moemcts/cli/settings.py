@@ -148,7 +148,7 @@ def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configu
                 raise UsageError(
                     f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
                 )
-    # A file written by a run contains all settings, whether or not they have an effect.
+    # A file written by a run contains all settings, not only those that the user chose.
     said = explicit.keys() - (file if "summary" in file else ())
     for path, reason in configuration.idle():
         if path in said and lookup(values, path) != default_of(type(configuration), path):

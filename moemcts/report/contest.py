@@ -29,8 +29,8 @@ class Points:
     low: float
     high: float
     most: float
-    """The points for winning every game, or for getting more from every start: 50 against the single network, else
-    100."""
+    """The points for winning every game, or for getting more from every start: 50 against the single network itself,
+    else 100."""
     variance: float
     """Variance of the mean due to the games of these networks."""
 

@@ -168,8 +168,8 @@ def _over_seeds(rows: Sequence[Row]) -> Interval:
 def _variance(row: Row) -> float:
     """Returns the variance of a row's points.
 
-    If the row has none, it is derived from the end of its interval that is farther from the mean, as the other may be
-    clipped, with one degree of freedom per game: an overestimate if games share openings.
+    If the row has none, it is derived from its interval: from the end farther from the mean, since the other may be
+    clipped, and as if each game had an opening of its own, which overestimates the variance.
     """
     if VARIANCE in row:
         return float(row[VARIANCE])

@@ -44,7 +44,7 @@ class Team:
         return names or tuple(f"plane {i}" for i in range(self.game.spec.observation_shape[0]))
 
     def by_network(self) -> list[list[int]]:
-        """Returns the phases grouped by network; phases whose networks have equal weights share one."""
+        """Returns the phases that share each network, with equal weights; `[[0, 1, 2]]` if there is only one."""
         found: list[list[int]] = []
         for phase, network in enumerate(self.networks):
             alike = (phases for phases in found if _are_alike(self.networks[phases[0]], network))

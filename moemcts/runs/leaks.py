@@ -14,7 +14,7 @@ from moemcts.store import MANIFEST, read_toml
 def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: float) -> str:
     """Returns a warning if experts may have been trained on what a training with that seed is evaluated on, else "".
 
-    `fraction` of the training's games are held out if no set is given for this. The warning begins with `who`.
+    `fraction` of the training's games are held out if there is no separate set. The warning begins with `who`.
     """
     if not (experts / MANIFEST).exists():
         # Without a manifest nothing is known.

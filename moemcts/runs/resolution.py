@@ -28,7 +28,7 @@ def with_gates(config: ExperimentConfig) -> ExperimentConfig:
 def with_networks(config: ExperimentConfig) -> ExperimentConfig:
     """Returns the configuration with completed networks; raises as `with_start`.
 
-    The first is that of the initial experts, if there are any; the game completes the options of all others.
+    The first is that of the initial experts, if there are any; further networks get the options that the game decides.
     """
     config = with_start(config, NO_GATE, config.schemes)
     game = plugins().game(config.game)

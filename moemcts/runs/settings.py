@@ -124,7 +124,7 @@ class RunConfig(Section):
     network: str = "rise-tiny"
     """A registered network."""
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
-    """The seed of everything random."""
+    """The random seed, which decides everything random."""
     summary: str = ""
     """What the preset is for."""
     if TYPE_CHECKING:
@@ -160,8 +160,8 @@ class LearningConfig(RunConfig):
     """Settings of runs that train experts on games."""
 
     start: str = ""
-    """What trainings start from: a training, a folder of experts or `weights:NAME`. Its experts must be of the same
-    gate, or a single network, which is used for all phases; its network is used. Empty starts from new weights."""
+    """What trainings start from: a training, a folder of experts or `weights:NAME`, with experts of the same gate or a
+    single network for all phases; it also decides `network`. Empty starts from new weights."""
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 

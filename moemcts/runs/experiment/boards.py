@@ -32,7 +32,7 @@ class Boards:
     config: ExperimentConfig
 
     def openings(self, seed: int, num_games: int) -> list[Opening]:
-        """Returns the openings of a training seed, each for one game per seat of the arm.
+        """Returns the openings of a training seed, each for one game from every seat.
 
         The game's own start positions differ between seeds. Openings from a file are drawn for each seed separately, so
         two seeds may share some of them.

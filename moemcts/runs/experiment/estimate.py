@@ -238,7 +238,8 @@ def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[f
     """Returns the seconds of all games in one process; `rates` holds the `network_rate` of each network."""
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.matches.contestants(), game.spec.num_players
-    # Without a field agent, the single network plays the experts. Time depends on the player who decides most often.
+    # Without a field agent, the single network answers the experts. With one, an agent that searches is assumed to last
+    # longest in a game, so its decisions are those of the most active player.
     has_field = experiment.matches.field.has_agent
     own = played.most_per_game if has_field else played.samples_per_game
     opponents, match = experiment.matches.opponent_model(), config.match

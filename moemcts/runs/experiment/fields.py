@@ -139,7 +139,7 @@ class NoField(Field):
 
 
 def make_field(reference: str, game: Game) -> Field:
-    """Returns the field with a reference; if it is empty, the game's default agent or else the single network.
+    """Returns the field that a reference names; if empty, the game's default agent or else the single network.
 
     Raises UsageError for an unknown agent, or for any reference in a game of one player.
     """

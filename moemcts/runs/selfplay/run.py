@@ -96,7 +96,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             from moemcts.learn.checkpoint import load_networks
 
             start = experts_in(Path(config.start))
-            # Loading them with their game reports experts of another game before a network is made for this one.
+            # Loaded first, so that experts of another game are reported before a network is created for this one.
             network = load_networks(start, game, plugins()).manifest["network"]
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
