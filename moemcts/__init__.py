@@ -66,7 +66,7 @@ _HOMES = {
     "load": "loading",
     "make": "loading",
 }
-"""The nouns, two verbs, and the modules they live in: each is imported when it is first asked for, as torch takes
+"""The public names and the modules that define them; each module is imported on first access, as importing torch takes
 seconds."""
 
 __all__ = [*_HOMES, "__version__"]

@@ -1,4 +1,4 @@
-# The compiled core. Games take their classes from `moemcts.native.core`.
+# The compiled core. Games get their classes from `moemcts.native.core`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Generic, Self, TypeVar, overload
@@ -16,7 +16,7 @@ _S = TypeVar("_S", bound=State)
 IS_OPTIMISED: bool
 STATE_TYPES: tuple[type[State], ...]
 
-# Positions are no subclasses of `State`, but registered with it.
+# States do not subclass `State`; they are registered with it as virtual subclasses.
 class _State(State):
     @property
     def ply(self) -> int: ...
@@ -66,7 +66,7 @@ class KeptTree:
     def root_key(self) -> int | None: ...
     def __copy__(self) -> KeptTree: ...
 
-# All numbers of the configuration are one dictionary: `SearchConfig.options`.
+# `options` holds all numbers of the configuration: `SearchConfig.options`.
 class _Search:
     def __new__(cls, game: Game, options: Mapping[str, Any]) -> Self: ...
     def reset(
@@ -346,7 +346,7 @@ def cross_entropy_gradient(
     num_threads: int,
 ) -> None: ...
 
-# The classic board games have the same methods.
+# The classic board games share these methods.
 class _ClassicState(_State):
     @classmethod
     def initial(cls, rows: int | None = None, columns: int | None = None) -> Self: ...

@@ -1,4 +1,4 @@
-"""Agents choose actions: who sits in a seat, as opposed to the player, which is the seat."""
+"""Agents choose actions. An agent sits in the seat of a player; a player is a role in a game."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moemcts.thoughts import Thought, think
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Policy:
-    """Shares of the actions that were considered; all others have none."""
+    """Probabilities of the actions that were considered; all others have probability zero."""
 
     actions: IntArray
     """`[n]`, ascending."""
@@ -27,7 +27,9 @@ class Policy:
 
     @classmethod
     def of(cls, actions: IntArray, weights: np.ndarray[Any, Any]) -> Self:
-        """Returns the shares of weights, `[n]`, of which one at least is positive; the rest is left out."""
+        """Returns `weights`, `[n]`, normalised to sum to one, without those that are zero; at least one must be
+        positive.
+        """
         kept = weights > 0
         shares = weights[kept] / weights.sum()
         return cls(np.asarray(actions[kept], dtype=np.int64), np.asarray(shares, dtype=np.float32))
@@ -35,31 +37,31 @@ class Policy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What an agent does in a position, and what it knew when it decided."""
+    """The action an agent chooses, and what it computed in order to choose it."""
 
     action: Action
     policy: Policy | None = field(default=None, compare=False, repr=False)
-    """How much it recommends each action: the shares of a search's visits; None where it weighs none."""
+    """How strongly it recommends each action, such as a search's visit shares; None if it does not weigh them."""
     value: float | None = None
-    """The return that it expects, in [-1, 1]; None where it expects nothing in particular."""
+    """The expected return, in [-1, 1]; None without an estimate."""
     simulations: int = 0
     nodes: int = 0
     depth: int = 0
-    """Plies of the deepest line it looked at."""
+    """Depth of the deepest line that was searched, in plies."""
     phase: str = ""
-    """The position's weightiest phase, where a gate was asked."""
+    """The position's phase with the largest weight; empty without a gate."""
     expert: int | None = None
-    """The number of that phase's expert."""
+    """The index of that phase's expert."""
 
 
 @dataclass
 class Seat:
-    """One player's place in one game: its source of randomness and what its agent remembers.
+    """One player's place in one game: its random generator and its agent's memory.
 
-    An agent that draws only from `rng` and remembers only in `memory` plays the same game whatever other games
-    share its batches. Where it fails in another game, it is asked again with the memory that it began with: a list, a
-    dictionary, a set or an array may be changed in place, and is copied for that; an object of any other class is
-    replaced by another one, never changed.
+    An agent that draws only from `rng` and keeps state only in `memory` plays the same game whatever other games share
+    its batches. When the agent fails in another game, it is asked again with the memory it started from. A list,
+    dictionary, set or array may therefore be changed in place, as it is copied beforehand; an object of any other class
+    must be replaced, never mutated.
     """
 
     player: Player
@@ -68,19 +70,19 @@ class Seat:
 
 
 class Agent(Protocol):
-    """Decides on an action for each of many views at once."""
+    """Decides on an action for each view of a batch."""
 
     name: str
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        """Returns a decision for a legal action of each view; `seats[i]` is the place that view `i` is played from.
+        """Returns a decision with a legal action for each view; view `i` is played from `seats[i]`.
 
-        Raises AgentFailure for the views to which it has no answer.
+        Raises AgentFailure if it has no answer for some of the views.
         """
 
 
 def named_agent(agent: Agent, reference: str) -> Agent:
-    """Returns the agent of a reference; raises MoemctsError where it has no name or does not decide."""
+    """Returns the agent; raises MoemctsError if it has no name or no method `act`."""
     name, act = getattr(agent, "name", None), getattr(agent, "act", None)
     if not isinstance(name, str):
         raise MoemctsError(f"agent {reference!r} is wrong: expected its name as text, got {name!r}")
@@ -91,22 +93,22 @@ def named_agent(agent: Agent, reference: str) -> Agent:
 
 @runtime_checkable
 class Thinker(Agent, Protocol):
-    """An agent that can be interrupted: between its questions to evaluators other agents, or itself, decide elsewhere.
+    """An agent that can be suspended whenever it waits for an evaluator, while other decisions make progress.
 
-    It may be under way with several thoughts at once.
+    Several of its thoughts may be in flight at once.
     """
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Returns what comes to the decisions of `act`."""
+        """Returns a thought that results in the decisions of `act`."""
 
 
 def thought_of(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-    """Returns what comes to an agent's decisions; one that cannot be interrupted asks nobody in between."""
+    """Returns a thought that results in an agent's decisions; without questions if the agent is no `Thinker`."""
     return agent.thought(views, seats) if isinstance(agent, Thinker) else at_once(agent, views, seats)
 
 
 def at_once(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-    """Returns what comes to an agent's decisions, and asks nobody in between."""
+    """Returns a thought that results in an agent's decisions, without asking any questions."""
     yield from ()
     return agent.act(views, seats)
 
@@ -142,7 +144,7 @@ class PolicyAgent:
         return think(self.thought(views, seats))
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Asks once, or about each view alone where the answers to all would depend on each other."""
+        """Asks one question, or one per view if the evaluator's answers depend on the batch."""
         if len(views) > 1 and looks_at_batches(self._evaluator):
             decisions: list[Decision] = []
             for row, seat in enumerate(seats):
@@ -167,7 +169,7 @@ class PolicyAgent:
 
 
 class Named:
-    """Plays as another agent, under the name that a user gave it."""
+    """Delegates to another agent under a name chosen by the user."""
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.name = name
@@ -177,15 +179,15 @@ class Named:
         return self._agent.act(views, seats)
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Asks what the agent asks."""
+        """Returns the agent's thought."""
         return thought_of(self._agent, views, seats)
 
 
 class Translated:
-    """Plays as another agent that sees positions as another game encodes them: the same positions, other planes."""
+    """Delegates to an agent made for another encoding of the same game: same positions, different planes."""
 
     def __init__(self, agent: Agent, seen: Game, own: Game) -> None:
-        """Takes the game that is played and the one that the agent is of."""
+        """`seen` is the game that is played, `own` the one that the agent was made for."""
         self.name = agent.name
         self.agent = agent
         self._seen = seen
@@ -195,17 +197,17 @@ class Translated:
         return self.agent.act(self.translated(views), seats)
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Asks what the agent asks."""
+        """Returns the agent's thought about the translated views."""
         return thought_of(self.agent, self.translated(views), seats)
 
     def translated(self, views: Views) -> Views:
-        """Returns views as the agent sees them."""
+        """Returns the views in the agent's encoding."""
         packed = self._seen.pack([state for state, _ in views])
         return self._own.unpack(packed, views.players())
 
 
 def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:
-    """Returns the name of each view's weightiest phase and its number; of evaluators without a gate nothing."""
+    """Returns the name and the index of each view's phase with the largest weight; `("", None)` without a gate."""
     gate: PhaseGate | None = getattr(evaluator, "gate", None)
     if gate is None:
         return [("", None)] * len(views)
@@ -215,14 +217,14 @@ def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:
 def choose(weights: np.ndarray[Any, Any], temperature: float, rng: np.random.Generator) -> int:
     """Returns an index drawn with probability proportional to `weights ** (1 / temperature)`.
 
-    At temperature 0 that is the first of the largest weights. Raises ValueError if no weight is positive, or where one
-    that is drawn from is negative or not finite.
+    At temperature 0, returns the first index of the largest weight. Raises ValueError if no weight is positive, or if
+    one of the weights sampled from is negative or not finite.
     """
     if not weights.max() > 0:
         raise ValueError(f"expected a positive weight, got {weights!r}")
     if temperature == 0:
         return int(weights.argmax())
-    # As `rng.choice(len(weights), p=shares)` draws, in a third of its time.
+    # Draws as `rng.choice(len(weights), p=shares)` does, in a third of the time.
     bounds = tempered(weights, temperature).cumsum()
     if not bounds[-1] > 0:
         raise ValueError(f"expected finite weights, none of them negative, got {weights!r}")
@@ -231,7 +233,7 @@ def choose(weights: np.ndarray[Any, Any], temperature: float, rng: np.random.Gen
 
 
 def tempered(weights: np.ndarray[Any, Any], temperature: float) -> NDArray[np.float64]:
-    """Returns shares `[N]` in proportion to `weights ** (1 / temperature)`, at a temperature above 0."""
+    """Returns probabilities `[N]` proportional to `weights ** (1 / temperature)`, for a temperature above 0."""
     with np.errstate(divide="ignore"):
         logits = np.log(weights, dtype=np.float64) / temperature
     powers = np.exp(logits - logits.max())

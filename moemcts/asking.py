@@ -1,4 +1,4 @@
-"""What agents answer when they are asked, or why they have no answer."""
+"""Asks agents for decisions and turns their errors into failures."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from moemcts.game import Game, State, Views
 from moemcts.thoughts import Thought, think
 
 LONGEST = 86_400.0
-"""Seconds that a decision may be limited to: a day, so that a timer takes them for any number of views."""
+"""The largest time limit per decision, in seconds: a day, so that a timer can be set for any number of views."""
 _CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
-"""What memories are that agents may change in place; anything else they replace."""
+"""Types of memories that agents may change in place; others they have to replace."""
 
 Answer = Decision | Failure
 
 
 def check_patience(seconds: float) -> None:
-    """Raises UsageError for a limit per decision that no timer can keep."""
+    """Raises UsageError for a time limit per decision that a timer cannot be set to."""
     if not 0 < seconds <= LONGEST:
         raise UsageError(
             f"expected more than 0 and at most {LONGEST:.0f} seconds per decision, got {seconds:g}; leave it out "
@@ -39,7 +39,7 @@ def check_patience(seconds: float) -> None:
 
 
 def check_interruptible() -> None:
-    """Raises UsageError where nothing can be interrupted for a limit per decision."""
+    """Raises UsageError where agents cannot be interrupted when a time limit expires."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         raise UsageError("expected no limit per decision: an agent cannot be interrupted here")
 
@@ -47,14 +47,14 @@ def check_interruptible() -> None:
 def ask(
     agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None, game: str = "the game"
 ) -> list[Answer]:
-    """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
+    """Returns an agent's decision for each view, or why there is none; errors of the agent are not propagated.
 
-    Raises GameFailure, with the name of the game where that is known, where it raised when the framework's own agents
-    asked it, or gave them what no game may.
+    Raises GameFailure if the game raised when the framework's own agents called it, or returned something that no game
+    may; `game` is the name of the game for error messages.
 
-    Where it raises an error, it is asked for one view at a time with the randomness and the memories it began with, so
-    that only those views fail to which it has no answer. A memory of a class of the agent's own that it has changed in
-    place, and not replaced, stays changed (`Seat`). Legality is not checked.
+    If the agent raises, it is asked again, one view at a time, with the random state and the memories it started from,
+    so that only the views it cannot answer fail. A memory of the agent's own class that it mutated instead of replacing
+    stays mutated (see `Seat`). Legality is not checked.
     """
     return think(asking(agent, views, seats, at_once(agent, views, seats), patience, game))
 
@@ -67,8 +67,8 @@ def asking(
     patience: float | None = None,
     game: str = "the game",
 ) -> Thought[list[Answer]]:
-    """Returns what comes to the answers of `ask`, by a thought of the agent about these views."""
-    # One alone is not asked again.
+    """Returns a thought that results in the answers of `ask`, given the agent's thought about these views."""
+    # A single view is not asked about again.
     before = [(seat.rng.bit_generator.state, _kept(seat.memory)) for seat in seats] if len(seats) > 1 else []
     try:
         with _time_limit(None if patience is None else patience * len(seats)):
@@ -92,21 +92,21 @@ def asking(
 
 
 def _kept(memory: Any) -> Any:
-    """Returns a memory as it is now, whatever an agent that keeps to `Seat` does with it."""
+    """Returns a snapshot of a memory that an agent following the rules of `Seat` cannot change."""
     return deepcopy(memory) if isinstance(memory, _CONTAINERS) else memory
 
 
 def _is_of_the_game(error: Exception | SystemExit) -> bool:
-    """Returns whether a game raised, or gave what no game may, where the framework asked it.
+    """Returns whether the error came from the game, with none of the agent's own code on the stack.
 
-    Then no code of the agent's own was under way.
+    The game raised, or returned something that no game may, when the framework called it.
     """
     calls = outside(error)
     if not calls:
         return isinstance(error, UnlawfulGame)
     frame = calls[0][0]
     code = frame.f_code
-    # What it was called with: a method's own position, perhaps behind a decorator.
+    # The arguments of the outermost foreign call: `self` of a method, perhaps passed through a decorator.
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     rest = code.co_varnames[len(names)] if code.co_flags & inspect.CO_VARARGS else None
     given = [frame.f_locals.get(name) for name in names] + list(frame.f_locals.get(rest, ()) if rest else ())
@@ -132,13 +132,13 @@ def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num
 
 
 def _plain(decision: Decision) -> Answer:
-    """Returns a decision in numbers of Python's own, as files keep them, or what is wrong with its numbers."""
+    """Returns the decision with plain Python numbers, as files need them, or a Failure if one of them is invalid."""
     value, expert, policy = decision.value, decision.expert, decision.policy
     if policy is not None and not (isinstance(policy, Policy) and len(policy.actions) == len(policy.shares)):
         return Failure("crash", f"expected a Policy, with a share for each of its actions, got {policy!r:.80}")
     numbers = (decision.action, decision.simulations, decision.nodes, decision.depth, 0 if expert is None else expert)
     if {*map(type, numbers)} == {int} and (value is None or (type(value) is float and math.isfinite(value))):
-        # Most are plain already and need not be made anew.
+        # Fast path: most are plain already.
         return decision
     try:
         plain = replace(
@@ -158,12 +158,12 @@ def _plain(decision: Decision) -> Answer:
 
 
 class _TooSlow(BaseException):
-    """Not an Exception, or an agent that catches its own errors would go on."""
+    """Derives from BaseException so that an agent which catches its own errors does not swallow it."""
 
 
 @contextlib.contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Raises _TooSlow in whatever runs for longer; native code that looks for signals is interrupted as well."""
+    """Raises _TooSlow in the block if it takes longer; native code that checks for signals is interrupted as well."""
     if seconds is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""The built-in plugin: what every game can use."""
+"""The built-in plugin: gates, agents, networks, formats and schemes for every game."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from moemcts.search.playouts import PlayoutAgent
 
 DEFAULT_PLAYOUTS = 512
-"""The smaller of the Antichess thesis' two numbers of iterations."""
+"""The smaller of the two iteration counts in the Antichess thesis."""
 _RANDOM_GAMES = 8
-"""From which the length of usual games is known."""
+"""Random games from which the usual length of a game is estimated."""
 _ENDLESS = 5000
-"""Plies of a game at random that is not gone through to its end."""
+"""Plies after which a random game is abandoned."""
 
 
 @hookimpl
@@ -119,8 +119,9 @@ def _round_robin(game: Game, *, phases: int = 3) -> RoundRobinGate:
 
 
 def _thirds(game: Game) -> tuple[int, int]:
-    """Returns cuts into thirds: of the longest game there can be, or where that is far from what is played, of the
-    mean of some games at random."""
+    """Returns cuts into thirds of the longest possible game or, if no random game gets to its last third (or to
+    `_ENDLESS` plies), of the random games' mean length.
+    """
     import numpy as np
 
     from moemcts.game import random_action

@@ -1,4 +1,4 @@
-"""Tables in tables, as TOML and JSON have them, whose entries are named by dotted paths: `search.simulations`."""
+"""Nested tables, as in TOML and JSON, whose entries are addressed by dotted paths: `search.simulations`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moemcts.errors import UsageError
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns the entries of a table and its sections by dotted path."""
+    """Returns the values of a nested table by dotted path."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
@@ -17,7 +17,7 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values with changes that are named by dotted paths, such as `search.simulations`."""
+    """Returns `values`, changed in place, with `changes` applied, whose keys are dotted paths."""
     for path, value in changes.items():
         *sections, key = path.split(".")
         table = values
@@ -30,7 +30,7 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lookup(values: Mapping[str, Any], path: str) -> Any:
-    """Returns the value at a dotted path; None where there is none."""
+    """Returns the value at a dotted path; None if there is none."""
     for key in path.split("."):
         if not isinstance(values, Mapping) or key not in values:
             return None
@@ -39,7 +39,7 @@ def lookup(values: Mapping[str, Any], path: str) -> Any:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields all values that are no tables or lists with their dotted paths; those of a list share its path."""
+    """Yields every value that is neither a table nor a list, with its dotted path; items of a list share its path."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, f"{path}.{key}" if path else str(key))

@@ -1,4 +1,4 @@
-"""Positions as pages show them: what is drawn, and where a click means which action."""
+"""Drawings of positions for web pages: what is drawn, and which clicks mean which actions."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from typing import Any, Protocol
 from moemcts.game import Action, Player
 
 Spot = tuple[float, float, float, float]
-"""A rectangle that can be clicked: left edge, upper edge, width, height, in the units of its drawing."""
+"""A clickable rectangle: left edge, upper edge, width, height, in the units of its drawing."""
 
 _PITCH, _TALL = 3**0.5 / 2, 2 / 3**0.5
-"""From row to row of hexagons that are one unit wide, and the height of one."""
+"""Distance between rows of hexagons of width 1, and the height of one."""
 _THIN = 'stroke-width="0.03" stroke-linejoin="round"'
 GROUND, LINE, INK = "#e8dcc4", "#b59f78", "#3a3328"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """One position on a page."""
+    """One position as drawn on a page."""
 
     width: float
     height: float
     svg: str = ""
-    """What stands inside `<svg viewBox="0 0 width height">`; empty where the board's script draws."""
+    """The content of `<svg viewBox="0 0 width height">`; empty if the board's script draws."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What the board's script is given, as JSON values."""
+    """JSON values that are passed to the board's script."""
     spots: Mapping[Action, tuple[Spot, ...]] = field(default_factory=dict)
-    """Where actions are clicked: one spot, or where something is taken and where it is put. Others are buttons."""
+    """Where to click for an action: one spot, or its origin and its destination. Actions without spots become
+    buttons."""
     marks: Mapping[Action, Spot] = field(default_factory=dict)
-    """Where an action is shown once it is played or was weighed, where that is not where it is clicked."""
+    """Where to highlight an action that was played or considered, if not at its spots."""
     keys: Mapping[Action, str] = field(default_factory=dict)
-    """Keys that mean actions, by the browser's names: `ArrowUp`."""
+    """Keyboard keys of actions, by the browser's key names: `ArrowUp`."""
 
 
 class Board(Protocol):
@@ -42,23 +43,23 @@ class Board(Protocol):
 
     @property
     def seats(self) -> Sequence[str]:
-        """What players are called, by player."""
+        """Names of the players, by player."""
 
     @property
     def colours(self) -> Sequence[str]:
-        """Of the players, in CSS."""
+        """CSS colours of the players, by player."""
 
     @property
     def page(self) -> Path | None:
-        """A folder that pages may load from, with a JavaScript module `board.js`; None where drawings are SVG.
+        """A folder that is served to pages and holds a JavaScript module `board.js`; None if drawings are SVG.
 
-        The module exports `mount(element, play)`. That returns an object: `show(data, actions, player)` draws
-        `Drawing.data` and lets the player choose among `actions` by calling `play` with a list of them;
-        `takes(action)` says whether an action is made on the board itself.
+        The module exports `mount(element, play)`, which returns an object with two methods: `show(data, actions,
+        player)` draws `Drawing.data` and lets the player choose among `actions` by calling `play` with a list of them;
+        `takes(action)` returns whether an action is made on the board itself.
         """
 
     def draw(self, state: Any, player: Player) -> Drawing:
-        """Returns a position as `player` looks at it."""
+        """Returns the drawing of a position as `player` sees it."""
 
 
 def grid(
@@ -72,10 +73,10 @@ def grid(
     marks: Mapping[Action, Spot] | None = None,
     hole: str = "",
 ) -> Drawing:
-    """Returns a board of cells, one unit each: a disc where `colours` has the cell's text, else the text itself.
+    """Returns a board of cells, one unit each: a disc if `colours` has the cell's text, else the text itself.
 
-    Where `hole` is a colour, cells have one and no gap between them. With a `shift` each row is so many units to the
-    right of the one above, and cells are hexagons.
+    With a colour as `hole`, every cell has a hole of that colour, and there are no gaps between cells. With a `shift`,
+    each row is moved that many units to the right of the one above, and cells are hexagons.
     """
     width = max(map(len, cells)) + shift * (len(cells) - 1)
     height = _PITCH * (len(cells) - 1) + _TALL if shift else len(cells)
@@ -107,14 +108,14 @@ def grid(
 
 
 def cell(row: int, column: int, shift: float = 0.0) -> Spot:
-    """Returns the spot of one cell of a `grid`."""
+    """Returns the rectangle of one cell of a `grid`."""
     if shift:
         return (column + shift * row, _PITCH * row + (_TALL - _PITCH) / 2, 1.0, _PITCH)
     return (float(column), float(row), 1.0, 1.0)
 
 
 def _outline(x: float, y: float, *, is_hexagon: bool) -> str:
-    """Returns a path around a cell with its centre at `x`, `y`."""
+    """Returns an SVG path around the cell centred at `x`, `y`."""
     if not is_hexagon:
         return f"M{x - 0.47:g} {y - 0.47:g}h0.94v0.94h-0.94z"
     corners = [

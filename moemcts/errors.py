@@ -1,4 +1,4 @@
-"""The errors a user can cause: each says what was expected, what came and what to do."""
+"""Errors that users can cause; their messages say what was expected, what was given and what to do."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 MOST_NAMES = 16
-"""Names that an error lists."""
+"""How many names an error lists."""
 MOST_CHARACTERS = 200
-"""Of what an error of others says, where it is told on one line."""
+"""Characters shown of a foreign error's message on one line."""
 _MOST_OF_A_VALUE = 80
-"""Characters of a value that is wrong."""
+"""Characters shown of a wrong value."""
 CODE = Path(__file__).parent
 """The folder of the framework's own code."""
 _STANDARD = Path(os.__file__).parent
-"""The folder of Python's own library; packages of others lie in one within it."""
+"""The folder of Python's standard library; third-party packages are in a subfolder of it."""
 _PACKAGES = ("site-packages", "dist-packages")
 CHECKOUT = next((folder for folder in [Path(__file__).parents[1]] if (folder / "uvw").exists()), None)
-"""The folder of sources that is run; None where a wheel was installed."""
+"""The root of the source checkout; None if a wheel is installed."""
 
 
 class MoemctsError(Exception):
-    """A user's mistake or a machine's failure that a single line explains; the command line exits with 1."""
+    """A user's mistake or a system failure that one line explains; the command line exits with 1."""
 
     exit_code = 1
 
 
 class UsageError(MoemctsError):
-    """Something named or configured wrongly, also what is not there; the command line exits with 2."""
+    """A wrong name, option or configuration, or something that does not exist; the command line exits with 2."""
 
     exit_code = 2
 
@@ -53,52 +53,50 @@ class MissingExtra(MoemctsError):
         self._arguments = (package, extra)
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
-        # Errors of worker processes are pickled on their way to the one that shows them.
+        # Errors of worker processes are pickled to be shown by the parent process.
         return type(self), self._arguments
 
 
 NOT_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-"""What the machine says of a path that names no file: who named it made the mistake."""
+"""OS errors for a path that is not a file: the user named a wrong one."""
 
 
 def unreadable(name: str, error: OSError) -> MoemctsError:
-    """Returns the error for a file that cannot be read: UsageError where there is none of that name."""
+    """Returns the error for a file that cannot be read: UsageError if it does not exist, else MoemctsError."""
     kind = UsageError if isinstance(error, NOT_THERE) else MoemctsError
     return kind(f"cannot read {name}: {error.strerror or error}")
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of what an error says, its type where it says nothing."""
+    """Returns the first line of an error's message, or its type if there is no message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def one_line(error: BaseException) -> str:
-    """Returns the type of an error, what it says, cut where that is long, and the place that `place_of` says."""
+    """Returns an error's type, its message, truncated if long, and the location that `place_of` returns."""
     text = " ".join(str(error).split()) or "no message"
     shown = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + " ..."
     return f"{type(error).__name__}: {shown}{place_of(error)}"
 
 
 def shortened(value: object) -> str:
-    """Returns a value as an error shows it, cut where that is long."""
+    """Returns the repr of a value, truncated if long."""
     try:
         text = repr(value)
     except ValueError:
-        # Python refuses to write integers of more than 4300 digits.
+        # Python refuses to convert integers of more than 4300 digits to text.
         return "a larger one"
     return text if len(text) <= _MOST_OF_A_VALUE else f"{text[:_MOST_OF_A_VALUE]}..."
 
 
 def first_fault(error: ValidationError) -> str:
-    """Returns the first thing that is wrong with settings or with what a file says: where, what was expected, and what
-    came.
-    """
+    """Returns the first fault of settings or of a file: its location, what was expected and what was given."""
     fault = error.errors()[0]
     path = ".".join(map(str, fault["loc"]))
     if fault["type"] in _NOT_OF_A_VALUE:
         return f"{path} {_NOT_OF_A_VALUE[fault['type']]}"
     if fault["type"] == "value_error":
-        # What a validator of ours says names what came.
+        # Messages of our own validators already include the value.
         words = str(fault["ctx"]["error"])
     else:
         words = f"{in_words(fault)}, got {shortened(fault['input'])}"
@@ -106,9 +104,7 @@ def first_fault(error: ValidationError) -> str:
 
 
 def in_words(fault: Mapping[str, Any]) -> str:
-    """Returns what pydantic expected in place of a value, without its classes, its patterns and how it tried to read a
-    text.
-    """
+    """Returns pydantic's message of what it expected, without class names, patterns and details of parsing."""
     return _IN_WORDS.get(fault["type"], str(fault["msg"]).partition(", unable to parse")[0])
 
 
@@ -120,7 +116,7 @@ _IN_WORDS = {
 
 
 def place_of(error: BaseException) -> str:
-    """Returns where code outside the framework was when it raised, ` in play (nim.py:21)`; nothing where none was."""
+    """Returns the innermost location outside the framework in the traceback, ` in play (nim.py:21)`; empty if none."""
     if not (frames := outside(error)):
         return ""
     frame, line = frames[-1]
@@ -128,9 +124,9 @@ def place_of(error: BaseException) -> str:
 
 
 def outside(error: BaseException) -> list[tuple[FrameType, int]]:
-    """Returns the calls of code outside the framework that an error came through, outermost first, with their lines.
+    """Returns the frames outside the framework in an error's traceback, outermost first, with their line numbers.
 
-    Those of Python's own library and of what the framework computes with are left out.
+    Frames of the standard library, NumPy and PyTorch are left out.
     """
     libraries = [sys.modules[name].__file__ for name in ("numpy", "torch") if name in sys.modules]
     others = [CODE, *(Path(path).parent for path in libraries if path)]
@@ -144,52 +140,52 @@ def outside(error: BaseException) -> list[tuple[FrameType, int]]:
 
 
 def how_to_get(extra: str) -> str:
-    """Returns the command that installs optional packages, as this installation was made."""
+    """Returns the command that installs an optional extra, by the way this installation was made."""
     if CHECKOUT is None:
         return f"pip install 'moemcts[{extra}]'"
     return f"./uvw sync --no-dev --inexact --extra {extra}, or pip install '.[{extra}]', in {CHECKOUT}"
 
 
 def how_to_add(folder: Path) -> str:
-    """Returns the command that adds a folder's package to the environment that moemcts runs in."""
+    """Returns the command that installs a folder's package into the environment of this process."""
     if CHECKOUT is None:
         return f"pip install -e {shlex.quote(str(folder))}"
-    # An environment that uv made has no pip, and uv takes the one of the folder that it is called in.
+    # An environment made by uv has no pip, and uv picks the environment of the current folder.
     words = [CHECKOUT / "uvw", "pip", "install", "--python", sys.prefix, "-e", folder]
     return shlex.join(map(str, words))
 
 
 class ForeignData(MoemctsError):
-    """A checkpoint or dataset that belongs to another game, gate, encoding or network: the wrong one was named, so that
-    the command line exits with 2.
+    """A checkpoint or dataset of another game, gate, encoding or network: the user named a wrong one, so the command
+    line exits with 2.
     """
 
     exit_code = UsageError.exit_code
 
 
 class DamagedFile(MoemctsError):
-    """A file that is not what its name promises."""
+    """A file whose content is not valid for its name."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an agent has no answer to one position."""
+    """Why an agent has no answer for a position."""
 
     kind: Literal["crash", "timeout", "illegal move"]
     reason: str
-    """One line."""
+    """A single line."""
 
 
 class AgentFailure(MoemctsError):
-    """An agent failed in some of the positions it was asked about at once.
+    """An agent failed for some of the views of a batch.
 
-    It is raised by `Agent.act`. In the arena the games of these rows are lost for the agent and all others go on;
-    everywhere else it is an error like any other.
+    Raised by `Agent.act`. In the arena, the agent loses the games of these rows and all others continue; elsewhere it
+    is an error like any other.
     """
 
     def __init__(self, failures: Mapping[int, Failure], decisions: Sequence[Any], agent: str = "") -> None:
-        """Takes the failures by row of the views, and a Decision per view, None for those of failed rows; also the
-        agent's name, where others play.
+        """Takes the failures by row of the views and one decision per view, None for failed rows; also the agent's
+        name, if several agents play.
         """
         self.failures = dict(failures)
         self.decisions = list(decisions)
@@ -202,14 +198,14 @@ class AgentFailure(MoemctsError):
 
 
 class GameFailure(MoemctsError):
-    """A game raised an error when the framework asked it: no agent's fault, so that no agent loses by it."""
+    """A game raised an error when the framework called it: not an agent's fault, so no agent loses by it."""
 
 
 class UnlawfulGame(GameFailure, ValueError):
-    """A game gave a search what the laws of games do not allow, such as returns out of range."""
+    """A game returned something to a search that the laws of games forbid, such as returns out of range."""
 
     def __init__(self, reason: str, game: str = "the game") -> None:
-        """Takes what was expected and what came, and the name of the game where that is known."""
+        """Takes what was expected and what was given, and the name of the game if it is known."""
         super().__init__(reason, game)
         self.reason = reason
         self.game = game
@@ -219,7 +215,7 @@ class UnlawfulGame(GameFailure, ValueError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Returns the error for a name that is not registered, with the nearest valid one."""
+    """Returns the error for a name that is not registered, with the closest match."""
     names = list(known)
     if not names:
         return UsageError(f"no {kind} named {name!r}; there is none")
@@ -229,6 +225,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Returns names as an error lists them, and how many more there are."""
+    """Returns names separated by commas, at most `MOST_NAMES` of them, and how many more there are."""
     more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more

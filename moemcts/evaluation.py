@@ -1,4 +1,4 @@
-"""Evaluations of views: what a network, a random playout or a constant thinks of them."""
+"""Evaluations of views, by networks, random playouts or constants."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
 
 MOST_ROLLOUTS = 2**32 - 1
-"""What the native playouts count with."""
+"""The largest count of the native playouts, 32 bits."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluator thinks of N views."""
+    """The policy and the values of N views."""
 
     logits: FloatArray
     """`[N, A]`, unnormalised; the search masks and normalises over the actions it considers."""
     value: FloatArray
-    """`[N]` in [-1, 1] for the viewing player, or `[N, P]`, where column `k` is for the player `k` seats further on."""
+    """`[N]` in [-1, 1] for the viewing player, or `[N, P]`, where column `k` is for the player `k` seats after it."""
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Returns the rows of several, one after the other; raises ValueError where there is none."""
+        """Returns the rows of several evaluations, concatenated; raises ValueError if there are none."""
         whole = list(parts)
         return cls(np.concatenate([part.logits for part in whole]), np.concatenate([part.value for part in whole]))
 
 
 def check_alike(value: FloatArray, other: FloatArray) -> None:
-    """Raises ValueError where of two values to be put together one is for the viewing player, the other for all."""
+    """Raises ValueError if one value is for the viewing player and the other for all players."""
     if value.shape[1:] != other.shape[1:]:
         raise ValueError(f"expected values of one shape, [N] or [N, P], got {value.shape} and {other.shape}")
 
 
 class Evaluator(Protocol):
-    """Evaluates views; rows do not influence each other, but where `looks_at_batches` says so."""
+    """Evaluates views; rows are independent of each other unless `looks_at_batches`."""
 
     def evaluate(self, views: Views) -> Evaluation:
-        """Returns one row per view."""
+        """Returns the evaluation, one row per view."""
 
 
 def looks_at_batches(evaluator: Evaluator) -> bool:
-    """Returns whether an answer depends on the other views of its batch, as of experts that are chosen by majority.
+    """Returns whether answers depend on the other views of the batch, as with experts chosen by majority.
 
-    Positions of different games are no batch of such an evaluator: what it says of one would depend on the others.
+    Such an evaluator must not be given positions of different games in one batch, as each would influence the others.
     """
     return getattr(evaluator, "looks_at_batches", False)
 
 
 def policy_probabilities(logits: FloatArray, legal_mask: BoolArray) -> FloatArray:
-    """Returns the softmax over legal actions, `[N, A]`; zero where nothing is legal."""
+    """Returns the softmax over legal actions, `[N, A]`; rows without legal actions are zero."""
     masked = np.where(legal_mask, logits, -np.inf)
     peak = masked.max(axis=1, keepdims=True, initial=-1e30)
     weights = np.exp(masked - peak)
@@ -66,7 +66,7 @@ def policy_probabilities(logits: FloatArray, legal_mask: BoolArray) -> FloatArra
 
 
 class UniformEvaluator:
-    """Thinks every action equally good and every position even; what is left is the speed of the search."""
+    """Rates all actions as equal and all positions as even, which leaves nothing but the cost of the search."""
 
     def __init__(self, spec: GameSpec) -> None:
         self._num_actions = spec.num_actions
@@ -76,20 +76,20 @@ class UniformEvaluator:
         size = len(views)
         if size not in self._by_size:
             zero = np.zeros(1, dtype=np.float32)
-            # Arrays with zero strides: nothing of size [N, A] is ever written.
+            # Arrays with zero strides: no memory of size [N, A] is ever written.
             logits = np.broadcast_to(zero, (size, self._num_actions))
             self._by_size[size] = Evaluation(logits, np.broadcast_to(zero, (size,)))
         return self._by_size[size]
 
 
 class RolloutEvaluator:
-    """Values a view by random play to the end of the game, with a uniform policy.
+    """Evaluates a view by random playouts to the end of the game, with a uniform policy.
 
     The playouts of a view depend only on its position, its player and the seed.
     """
 
     def __init__(self, spec: GameSpec, *, num_rollouts: int = 1, seed: int = 0) -> None:
-        """Plays `num_rollouts` games from each view; raises ValueError below 1, and for more than are counted."""
+        """Plays `num_rollouts` games from each view; raises ValueError unless it is from 1 to `MOST_ROLLOUTS`."""
         if not 1 <= num_rollouts <= MOST_ROLLOUTS:
             raise ValueError(f"expected 1 to {MOST_ROLLOUTS} rollouts, got {num_rollouts}")
         self._spec = spec
@@ -103,32 +103,31 @@ class RolloutEvaluator:
 
 
 class Wrapping:
-    """What an evaluator that asks another one takes over from it."""
+    """Base of evaluators that wrap another one: attributes that are inherited from it."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
 
     @property
     def looks_at_batches(self) -> bool:
-        """Whether the other evaluator's answers depend on their batch."""
+        """Whether the wrapped evaluator's answers depend on the batch."""
         return looks_at_batches(self._evaluator)
 
     @property
     def gate(self) -> PhaseGate | None:
-        """The other evaluator's, which names the phases of positions; None where it has none."""
+        """The wrapped evaluator's gate, which names the phases of positions; None if it has none."""
         return getattr(self._evaluator, "gate", None)
 
 
 class CachedEvaluator(Wrapping):
-    """Remembers what an evaluator thinks of views, by their positions' keys, plies and players: it is asked once for
-    each.
+    """Caches an evaluator's results by the key of the position, its ply and the player; each view is evaluated once.
 
-    Beyond so many views, those that were asked about first are forgotten. Threads ask it one at a time. Copies, pickled
-    ones too, have the same size and remember nothing yet.
+    When the cache is full, the oldest entries are evicted. It is thread-safe: calls are serialised. Copies, also by
+    pickling, have the same size and start empty.
     """
 
     def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
-        """Remembers `size` views; raises ValueError below 1, and for an evaluator that `looks_at_batches`."""
+        """Caches up to `size` views; raises ValueError below 1, and for an evaluator that `looks_at_batches`."""
         if size < 1:
             raise ValueError(f"expected a cache of at least one view, got {size}")
         if looks_at_batches(evaluator):
@@ -138,7 +137,7 @@ class CachedEvaluator(Wrapping):
         self._begin()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what copies are made of."""
+        """Returns the state to copy or pickle, without the cached entries."""
         return {"_evaluator": self._evaluator, "_size": self._size}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -171,7 +170,7 @@ class CachedEvaluator(Wrapping):
             shapes = (fresh.logits.shape[1:], fresh.value.shape[1:])
             self._logits, self._value = (np.empty((self._size, *shape), dtype=np.float32) for shape in shapes)
         check_alike(self._value, fresh.value)
-        # Before anything is forgotten: what is known is taken from rows that new ones may come into.
+        # Before anything is evicted: known answers are read from rows that new ones may overwrite.
         logits, value = self._logits[places], self._value[places]
         new = np.flatnonzero(places < 0)
         logits[new], value[new] = fresh.logits[answers[new]], fresh.value[answers[new]]
@@ -180,8 +179,8 @@ class CachedEvaluator(Wrapping):
         return Evaluation(logits, value)
 
     def _keep(self, names: Identities, evaluation: Evaluation) -> None:
-        """Keeps the last `size` rows, in place of the oldest."""
-        # What interrupts this, as a signal does, leaves views that are known by rows which are not theirs.
+        """Stores the last `size` rows in place of the oldest."""
+        # An interruption in here, by a signal, would leave entries in the index that point to the wrong rows.
         self._is_torn = True
         rows = self._index.keep(names)
         start = len(evaluation.value) - len(rows)

@@ -1,4 +1,4 @@
-"""A gate and one evaluator per phase, which together are an evaluator."""
+"""A gate and one evaluator per phase, combined into one evaluator."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
 
 QUEUE = "queue"
-"""The name of what `ExpertQueue` does, beside those of `ROUTINGS`."""
+"""The name of the routing by `ExpertQueue`, in addition to those in `ROUTINGS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """Which experts evaluate which views, and what follows from that for those who ask."""
+    """How views are assigned to experts, and the properties of the resulting evaluator."""
 
     name: str
     route: Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
     """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
     looks_at_batches: bool = False
-    """Whether the expert that a view gets depends on the views beside it."""
+    """Whether the expert of a view depends on the other views of the batch."""
     asks_one_each: bool = False
-    """Whether every view is evaluated by the expert of its weightiest phase alone, whatever is beside it."""
+    """Whether each view is evaluated only by the expert of its phase with the largest weight, independent of the
+    batch."""
     is_stacked: bool = False
-    """Whether PyTorch opens the experts so that all are computed at once."""
+    """Whether PyTorch loads the experts such that all are computed in one pass."""
 
 
 class Evaluators(Sequence[Evaluator]):
-    """Evaluators that can look at a batch together where rows belong to different ones."""
+    """Evaluators that can evaluate one batch jointly when its rows belong to different evaluators."""
 
     @abstractmethod
     def evaluate_by(self, experts: IntArray, views: Views) -> Evaluation:
-        """Returns one row per view, of the evaluator numbered `experts[row]`."""
+        """Returns one row per view, from the evaluator with index `experts[row]`."""
 
     @overload
     def __getitem__(self, number: int) -> Evaluator: ...
@@ -47,13 +48,13 @@ class Evaluators(Sequence[Evaluator]):
     def __getitem__(self, number: slice) -> Sequence[Evaluator]: ...
 
     def __getitem__(self, number: int | slice) -> Evaluator | Sequence[Evaluator]:
-        """Returns one of them alone; it still takes part in the memory of all."""
+        """Returns one evaluator, or a list of them; they still share what all share, such as memory."""
         numbers = range(len(self))[number]
         return _Member(self, numbers) if isinstance(numbers, int) else [_Member(self, one) for one in numbers]
 
 
 class _Member:
-    """One of several evaluators."""
+    """One evaluator of `Evaluators`."""
 
     def __init__(self, team: Evaluators, number: int) -> None:
         self._team = team
@@ -64,12 +65,12 @@ class _Member:
 
 
 class ExpertSet:
-    """Evaluates each view by the experts of its phase."""
+    """Evaluates each view with the experts of its phase."""
 
     def __init__(self, gate: PhaseGate, experts: Sequence[Evaluator], *, routing: Routing | None = None) -> None:
         """Raises ValueError unless there is one expert per phase of the gate.
 
-        Without a routing each view has the expert of its phase, or all of them mixed where the gate is soft.
+        The default routing is `EACH` for a hard gate and `MIXTURE` for a soft one.
         """
         if len(experts) != gate.num_phases:
             raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
@@ -79,14 +80,14 @@ class ExpertSet:
 
     @property
     def looks_at_batches(self) -> bool:
-        """Whether what it says of a view depends on the views beside it."""
+        """Whether the evaluation of a view depends on the other views of the batch."""
         return self.routing.looks_at_batches or any(looks_at_batches(expert) for expert in self.experts)
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing.route(views, self.gate.weights(views), self.experts)
 
     def only(self, phases: Sequence[str], other: Evaluator) -> ExpertSet:
-        """Returns a set with these experts alone, and another evaluator in the place of the rest.
+        """Returns a set that keeps the experts of these phases and replaces the others by another evaluator.
 
         Raises UsageError for a phase that the gate does not have.
         """
@@ -95,14 +96,14 @@ class ExpertSet:
             if phase not in names:
                 raise unknown_name("phase", phase, names)
         if isinstance(other, ExpertSet) and other.gate.num_phases == 1:
-            # One network needs nobody to choose it.
+            # A single network needs no gate.
             other = other.experts[0]
         kept = [expert if name in phases else other for name, expert in zip(names, self.experts, strict=True)]
         return ExpertSet(self.gate, kept, routing=self.routing)
 
 
 class ValuedBy:
-    """Has the policy of experts and the values of another evaluator: whose part makes a search stronger can be told."""
+    """Combines the policy of experts with the values of another evaluator, to tell which of them improves a search."""
 
     def __init__(self, experts: ExpertSet, other: Evaluator) -> None:
         self.experts = experts
@@ -110,12 +111,12 @@ class ValuedBy:
 
     @property
     def gate(self) -> PhaseGate:
-        """That of the experts whose policy it has."""
+        """The gate of the experts that provide the policy."""
         return self.experts.gate
 
     @property
     def looks_at_batches(self) -> bool:
-        """Whether what it says of a view depends on the views beside it."""
+        """Whether the evaluation of a view depends on the other views of the batch."""
         return any(looks_at_batches(one) for one in (self.experts, self.other))
 
     def evaluate(self, views: Views) -> Evaluation:
@@ -123,8 +124,8 @@ class ValuedBy:
 
 
 def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Evaluates every view by the expert of its weightiest phase: exact, one batch per expert, or one for all that
-    can look at it together.
+    """Evaluates every view with the expert of its phase with the largest weight: exact, in one batch per expert, or in
+    one for all if the experts are `Evaluators`.
     """
     if isinstance(experts, Evaluators):
         return experts.evaluate_by(weights.argmax(axis=1), views)
@@ -132,20 +133,21 @@ def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) 
 
 
 def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Evaluates the whole batch by the expert of its most frequent phase, ties to the earlier one.
+    """Evaluates the whole batch with the expert of its most frequent phase; ties go to the earlier phase.
 
-    The papers' routing (CrazyAra, searchthread.cpp): cheaper on a GPU, wrong for the views of other phases. A batch is
-    that of one search there, and here too: agents ask about the trees of different games one after the other.
+    The papers' routing (CrazyAra, searchthread.cpp): cheaper on a GPU, but uses the wrong expert for views of other
+    phases. A batch comes from one search, there and here: agents evaluate the trees of different games one after the
+    other.
     """
     votes = np.bincount(weights.argmax(axis=1), minlength=len(experts))
     return experts[int(votes.argmax())].evaluate(views)
 
 
 def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Mixes probabilities and values of all experts with the phase weights as convex coefficients.
+    """Averages probabilities and values of all experts, with the phase weights as convex coefficients.
 
-    Probabilities are those over all actions, illegal ones too, as mixtures are trained; the search masks them. Raises
-    ValueError where the weights of a view are negative or do not sum to one.
+    Probabilities are over all actions, illegal ones included, as mixtures are trained; the search masks them. Raises
+    ValueError if the weights of a view are negative or do not sum to one.
     """
     if row := row_that_is_wrong(weights):
         raise ValueError(f"expected weights of phases of at least 0 that sum to one for every view, got {row}")
@@ -155,7 +157,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         heard = weights[:, phase] > 0
         if not heard.any():
             continue
-        # Nothing is copied where all views hear it, as they do where a gate is soft.
+        # Views are not copied for an expert with weight in all of them, the usual case with soft gates.
         rows: IntArray | slice = slice(None) if heard.all() else np.flatnonzero(heard)
         evaluation = expert.evaluate(views if isinstance(rows, slice) else views.take(rows))
         share = weights[rows, phase].astype(np.float32)
@@ -167,7 +169,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
         raise ValueError("expected views to evaluate, got none")
-    # Every legal action keeps a finite logit, so that masking is left to the search.
+    # All logits stay finite, so that masking is left to the search.
     np.maximum(probabilities, np.float32(1e-30), out=probabilities)
     return Evaluation(np.log(probabilities, out=probabilities), value)
 
@@ -177,15 +179,15 @@ STACKED = Routing(name="stacked", route=route_each, asks_one_each=True, is_stack
 MAJORITY = Routing(name="majority", route=route_majority, looks_at_batches=True)
 MIXTURE = Routing(name="mixture", route=route_mixture)
 ROUTINGS = {one.name: one for one in (EACH, STACKED, MAJORITY, MIXTURE)}
-"""The routings that look at one batch at a time, by name; `ExpertQueue` looks across batches."""
+"""The routings that handle one batch at a time, by name; `ExpertQueue` works across batches."""
 ROUTING_NAMES = (*ROUTINGS, QUEUE)
 
 
 class ExpertQueue:
-    """Lets views wait until a full batch for their expert has come together (`queue` routing).
+    """Queues views until there is a full batch for their expert (`queue` routing).
 
-    A search that runs on it has more leaves in flight than it would with `route_each`, and none is evaluated by an
-    expert of another phase. Each view is answered as by `route_each`, whatever the routing of the set.
+    A search that uses it has more leaves in flight than with `route_each`, and no leaf is evaluated by the expert of
+    another phase. Each view gets the evaluation of `route_each`, whatever the routing of the set.
     """
 
     def __init__(self, experts: ExpertSet, game: Game, *, batch_size: int) -> None:
@@ -195,7 +197,7 @@ class ExpertQueue:
         self._waiting: list[list[tuple[Views, int, int]]] = [[] for _ in experts.experts]
 
     def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, Evaluation]]:
-        """Adds views under the given row numbers, and yields what full batches gave: row numbers, evaluation."""
+        """Queues views under the given row numbers; yields the row numbers and the evaluation of each full batch."""
         phases = self._set.gate.weights(views).argmax(axis=1)
         for i, phase in enumerate(phases):
             self._waiting[phase].append((views, i, int(rows[i])))
@@ -205,7 +207,7 @@ class ExpertQueue:
                 del waiting[: self._batch_size]
 
     def drain(self) -> Iterator[tuple[IntArray, Evaluation]]:
-        """Yields the fullest batch that is waiting, if any, however small."""
+        """Yields the evaluation of the longest queue, if any view is waiting, however short it is."""
         phase = max(range(len(self._waiting)), key=lambda k: len(self._waiting[k]))
         if self._waiting[phase]:
             batch, self._waiting[phase] = self._waiting[phase], []
@@ -217,7 +219,7 @@ class ExpertQueue:
 
 
 def _shared_out(share: FloatArray, logits: FloatArray) -> FloatArray:
-    """Returns a share of one per row, `[N]`, among all actions by their probabilities, `[N, A]`."""
+    """Returns the softmax of `logits`, `[N, A]`, times the share of each row, `[N]`."""
     weights: FloatArray = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float32)
     np.exp(weights, out=weights)
     weights *= (share / weights.sum(axis=1))[:, None]
@@ -237,7 +239,7 @@ def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Eval
             logits = np.empty((len(views), *part.logits.shape[1:]), dtype=part.logits.dtype)
             value = np.empty((len(views), *part.value.shape[1:]), dtype=part.value.dtype)
         check_alike(value, part.value)
-        # Straight to where they belong: put together first, they would be copied twice.
+        # Written in place: concatenating first would copy the rows twice.
         logits[rows], value[rows] = part.logits, part.value
     if logits is None or value is None:
         raise ValueError("expected at least one view to evaluate, got none")

@@ -1,18 +1,18 @@
-"""How often Python looks for garbage in processes that are moemcts' own: the command line and its workers."""
+"""Garbage collection in processes that moemcts owns: the command line and its workers."""
 
 from __future__ import annotations
 
 import gc
 
 _NEW_OBJECTS = 10_000
-"""New objects that are looked through at once; Python's own number is 700 or 2,000, by its version."""
+"""Threshold of the youngest generation; Python's default is 700 or 2,000, by version."""
 
 
 def collect_rarely() -> None:
-    """Lets this process look for garbage less often: once for many new objects.
+    """Makes garbage collection in this process less frequent.
 
-    Nearly everything here dies when its last reference does. What is looked through instead, again and again, are the
-    positions of games under way and all that torch and others have imported. Memory grows by what a few thousand
-    objects take. For whoever owns the process: a library leaves it as it is.
+    Nearly all objects here are freed by reference counting. Collections would mostly traverse the positions of running
+    games and the modules of torch and other packages, again and again. The cost is the memory of a few thousand
+    objects. Only for processes that moemcts owns: as a library, it leaves this setting unchanged.
     """
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])

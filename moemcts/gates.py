@@ -1,4 +1,4 @@
-"""Gates say in which phase of the game a view is."""
+"""Gates determine the phase of the game that a view is in."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray, IntArray, Views
 
 TOLERANCE = 1e-3
-"""How far the weights of a view may be from summing to one."""
+"""Allowed deviation of the sum of a view's weights from one."""
 
 
 class PhaseGate(Protocol):
-    """Weighs the phases of the game for each view.
+    """Assigns each view a weight for each phase of the game.
 
-    A soft gate inherits from it and has a name, phase names and `weights`; `HardGate` is for those with one phase per
-    view. The docstring of a gate says its source, whether it is a function of the position alone, and whether a game
-    can go back to an earlier phase.
+    A soft gate inherits from this class and defines a name, phase names and `weights`; `HardGate` is for gates with one
+    phase per view. A gate's docstring says its source, whether it is a function of the position alone, and whether a
+    game can return to an earlier phase.
     """
 
     name: str
@@ -29,21 +29,21 @@ class PhaseGate(Protocol):
 
     @property
     def num_phases(self) -> int:
-        """How many phases it tells apart, `K`."""
+        """The number of phases, `K`."""
         return len(self.phase_names)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the gate was made with, as JSON values: a checkpoint stores it."""
+        """The gate's parameters as JSON values, which checkpoints store."""
         return {}
 
     @abstractmethod
     def weights(self, views: Views) -> FloatArray:
-        """Returns how much each phase applies to each view, `[N, K]`, rows summing to one."""
+        """Returns the weight of each phase for each view, `[N, K]`; rows sum to one."""
 
 
 class HardGate(ABC):
-    """A gate that puts each view into exactly one phase."""
+    """A gate that assigns each view to exactly one phase."""
 
     name: str
     phase_names: tuple[str, ...]
@@ -58,13 +58,13 @@ class HardGate(ABC):
 
     @abstractmethod
     def phases(self, views: Views) -> IntArray:
-        """Returns the phase of each view, `[N]`, in `0..num_phases`."""
+        """Returns the phase of each view, `[N]`, at least 0 and below `num_phases`."""
 
     @final
     def weights(self, views: Views) -> FloatArray:
         phases = np.asarray(self.phases(views))
         is_right = phases.shape == (len(views),) and phases.dtype.kind in "iu"
-        # One look at all: a phase below 0 is a very large one without its sign.
+        # A single comparison suffices: cast to unsigned, negative phases are very large.
         if not is_right or phases.astype(np.uint64).max(initial=0) >= self.num_phases:
             told = f"{phases.min()} to {phases.max()}" if is_right else f"{phases.dtype} {list(phases.shape)}"
             raise MoemctsError(
@@ -74,8 +74,8 @@ class HardGate(ABC):
 
 
 def named(gate: PhaseGate, reference: str) -> PhaseGate:
-    """Returns the gate of a reference; raises MoemctsError where it has no name and names of its phases, and where its
-    parameters cannot be written down.
+    """Returns the gate; raises MoemctsError if it has no name or no phase names, or if its parameters are not JSON
+    values.
     """
     name, phases = getattr(gate, "name", None), getattr(gate, "phase_names", None)
     is_named = isinstance(phases, tuple) and len(phases) > 0 and all(isinstance(phase, str) for phase in phases)
@@ -91,13 +91,15 @@ def named(gate: PhaseGate, reference: str) -> PhaseGate:
 
 
 def row_that_is_wrong(weights: FloatArray, tolerance: float = TOLERANCE) -> str:
-    """Returns the first row of `[N, K]` that has something negative or does not sum to one; nothing of none."""
+    """Returns the first row of `[N, K]` with a negative weight or a sum other than one, as text; empty if there is
+    none.
+    """
     wrong = ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= tolerance))
     return ", ".join(f"{weight:g}" for weight in weights[wrong.argmax()]) if wrong.any() else ""
 
 
 def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
-    """Returns a gate's weights, `[N, K]`; raises MoemctsError where they are not what `PhaseGate.weights` says."""
+    """Returns a gate's weights, `[N, K]`; raises MoemctsError if they violate the contract of `PhaseGate.weights`."""
     weights, shape = gate.weights(views), (len(views), gate.num_phases)
     problem = ""
     if not isinstance(weights, np.ndarray) or weights.shape != shape:
@@ -115,13 +117,13 @@ def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
 
 
 def features_of(gate: PhaseGate, views: Views) -> Mapping[str, IntArray | FloatArray]:
-    """Returns the numbers that a gate decides by, `[N]` each, by name; none where its class has no `features`."""
+    """Returns the features that a gate decides by, `[N]` each, by name; empty if its class has no `features`."""
     told = getattr(gate, "features", None)
     return told(views) if callable(told) else {}
 
 
 class SinglePhase(HardGate):
-    """One phase for the whole game, hence one network: the baseline of every comparison."""
+    """A single phase for the whole game, hence one network: the baseline of every comparison."""
 
     name = "none"
     phase_names: tuple[str, ...] = ("all",)
@@ -131,10 +133,10 @@ class SinglePhase(HardGate):
 
 
 class CutGate(HardGate):
-    """Cuts a number that describes the view into intervals: phase `i` lies below `cuts[i]`, the last above all."""
+    """Divides a number that describes the view into intervals: phase `i` is below `cuts[i]`, the last above all."""
 
     def __init__(self, cuts: Sequence[int], phase_names: Sequence[str] = ()) -> None:
-        """Raises ValueError unless the cuts are whole numbers that ascend and there is one name per phase."""
+        """Raises ValueError unless the cuts are ascending integers and there is one name per phase."""
         if any(int(cut) != cut for cut in cuts):
             raise ValueError(f"expected whole numbers as cuts, got {list(cuts)}; scale what is cut")
         self.cuts = tuple(int(cut) for cut in cuts)
@@ -150,14 +152,14 @@ class CutGate(HardGate):
 
     @abstractmethod
     def numbers(self, views: Views) -> IntArray:
-        """Returns the number that is cut, `[N]`."""
+        """Returns the number that is compared with the cuts, `[N]`."""
 
     def features(self, views: Views) -> Mapping[str, IntArray]:
         return {self.name: self.numbers(views)}
 
     def phases(self, views: Views) -> IntArray:
         numbers = np.asarray(self.numbers(views))
-        # Whole numbers, as most gates cut, are looked at for nothing.
+        # Integers, the usual case, need no check.
         if numbers.dtype.kind == "f" and (num_unknown := np.isnan(numbers).sum()):
             told = f"got NaN for {num_unknown} of {len(views)} views"
             raise MoemctsError(f"gate {self.name!r} is wrong: expected numbers to cut, {told}")
@@ -165,10 +167,10 @@ class CutGate(HardGate):
 
 
 class PlyGate(CutGate):
-    """Cuts the game by the number of plies played; a function of the position, never goes back.
+    """Divides the game by the number of plies played; a function of the position, never goes back.
 
-    Without cuts, a game's longest possible length is divided into three equal parts, or, where no game at random
-    comes to the last of them, the mean length of such games.
+    Without cuts, the longest possible game is divided into three equal parts or, if random games never reach the last
+    of these, the mean length of random games.
     """
 
     name = "plies"
@@ -178,16 +180,17 @@ class PlyGate(CutGate):
 
 
 class RoundRobinGate(HardGate):
-    """Phases that mean nothing, a control: position by position of a game each is the next one's in turn.
+    """Meaningless phases, as a control: consecutive positions of a game go to consecutive phases in turn.
 
-    What experts by it gain over one network they owe to being several, not to the phases of the game. With two players
-    in turn and an even number of phases, every expert sees the turns of one player alone, which means something.
+    If experts by this gate improve on a single network, it is because there are several of them, not because of phases
+    of the game. With two alternating players and an even number of phases, every expert sees the turns of only one
+    player, which is no longer meaningless.
     """
 
     name = "round-robin"
 
     def __init__(self, num_phases: int = 3) -> None:
-        """Raises ValueError of fewer than two phases."""
+        """Raises ValueError for fewer than two phases."""
         if num_phases < 2:
             raise ValueError(f"expected at least 2 phases, got {num_phases}")
         self.phase_names = tuple(f"turn {i}" for i in range(num_phases))

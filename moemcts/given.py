@@ -1,4 +1,4 @@
-"""What games give, read as what it has to be; what is something else breaks the laws of games."""
+"""Validates what games return; anything else than the laws of games require raises UnlawfulGame."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_SHOWN = 100
-"""Characters of what a game gave that an error shows."""
+"""Characters shown of a wrong value in an error."""
 _NEAR = 1e-3
-"""How far returns may be from what they have to be: some games compute in single precision."""
+"""Tolerance for returns, as some games compute in single precision."""
 _ROUNDED = 1e-4
-"""How far chances may be from summing to one, as in the core (`chance.rs`)."""
+"""Tolerance for the sum of chances, as in the core (`chance.rs`)."""
 _CHANCE: Player = -1
-"""`moemcts.game.CHANCE`, whose module reads by this one."""
+"""Equals `moemcts.game.CHANCE`; that module imports this one."""
 
 
 def read(given: Any, into: Callable[[Any], T], wanted: str, game: str = "the game") -> T:
-    """Returns what `into` makes of what a game gave; raises UnlawfulGame where it cannot."""
+    """Returns `into(given)`, a game's value converted; raises UnlawfulGame if the conversion fails."""
     try:
         return into(given)
     except (TypeError, ValueError, LookupError, OverflowError):
@@ -37,13 +37,13 @@ def read(given: Any, into: Callable[[Any], T], wanted: str, game: str = "the gam
 
 
 def unlawful(given: Any, wanted: str, game: str = "the game") -> UnlawfulGame:
-    """Returns the error for what a game gave and must not, on one line."""
+    """Returns the error, on one line, for a value that a game must not return."""
     shown = " ".join(repr(given).split())[:MOST_SHOWN]
     return UnlawfulGame(f"expected {wanted}, the game gave {shown}", game)
 
 
 def whole_key(key: int, game: str = "the game") -> int:
-    """Returns a position's key from 0 on and below 2^64; of one below 0 the same 64 bits."""
+    """Returns a position's key as an unsigned 64-bit integer; a negative key keeps its bits."""
 
     def whole(given: Any) -> int:
         number = index(given)
@@ -55,18 +55,18 @@ def whole_key(key: int, game: str = "the game") -> int:
 
 
 def ply_of(spec: GameSpec, state: State) -> int:
-    """Returns how many plies were played to a position."""
+    """Returns the number of plies played up to a position."""
     return read(state.ply, _count, "a ply, a number from 0 on", spec.name)
 
 
 def check_length(spec: GameSpec, state: State) -> None:
-    """Raises UnlawfulGame for a position in which a game goes on that is as long as none may be."""
+    """Raises UnlawfulGame for a position beyond `max_plies`, which the game has not ended at."""
     if ply_of(spec, state) > spec.max_plies:
         raise UnlawfulGame(f"expected an end within max_plies, {spec.max_plies}, and it goes on", spec.name)
 
 
 def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
-    """Raises UnlawfulGame for what does not say who moves; laws go further, see `moemcts check`."""
+    """Raises UnlawfulGame unless `players` are valid active players; `moemcts check` tests further laws."""
     is_one = isinstance(players, tuple) and all(isinstance(player, Integral) for player in players)
     if not is_one or (players and players != (_CHANCE,) and not 0 <= min(players) <= max(players) < spec.num_players):
         told = (
@@ -76,7 +76,7 @@ def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
 
 
 def actions_of(state: State, player: Player, game: str = "the game") -> list[Action]:
-    """Returns the legal actions of a player that moves, or the outcomes of chance, one or more."""
+    """Returns the legal actions of an active player, or the outcomes of chance; at least one."""
     actions = read(state.legal_actions(player), _counts, "legal actions, numbers from 0 on", game)
     if not actions:
         raise UnlawfulGame(f"expected a legal action for active player {player}, the game gave none", game)
@@ -84,7 +84,7 @@ def actions_of(state: State, player: Player, game: str = "the game") -> list[Act
 
 
 def legal_actions(spec: GameSpec, state: State, player: Player) -> list[Action]:
-    """Returns what `actions_of` does; raises UnlawfulGame for a player's action that the game does not have."""
+    """Returns the actions as `actions_of` does; raises UnlawfulGame for a player's action not below `num_actions`."""
     actions = actions_of(state, player, spec.name)
     if player != _CHANCE and max(actions) >= spec.num_actions:
         told = f"expected legal actions from 0 on and below {spec.num_actions}, got {actions}"
@@ -93,20 +93,20 @@ def legal_actions(spec: GameSpec, state: State, player: Player) -> list[Action]:
 
 
 def shares_of(state: State, num_outcomes: int) -> NDArray[np.float64]:
-    """Returns the probabilities of so many outcomes of chance, `[num_outcomes]`, as near to one in sum as can be."""
+    """Returns the probabilities of chance outcomes, `[num_outcomes]`, normalised in double precision."""
 
     def shares(given: Any) -> NDArray[np.float64]:
         chances = np.asarray(given, dtype=np.float64)
         if chances.shape != (num_outcomes,) or not (chances >= 0).all() or abs(chances.sum() - 1) > _ROUNDED:
             raise ValueError
-        # In float32 they need not sum to one closely enough to draw from.
+        # Their sum in float32 may be too far from one for sampling.
         return np.asarray(chances / chances.sum())
 
     return read(state.chances(), shares, f"the chances of {num_outcomes} outcomes, from 0 and summing to one")
 
 
 def per_player(spec: GameSpec, what: str, given: Any) -> NDArray[Any]:
-    """Returns numbers that a game gave, `[P]`; `what` names them."""
+    """Returns one finite number per player, `[P]`; `what` names them in errors."""
 
     def numbers(given: Any) -> NDArray[Any]:
         found = np.asarray(given)
@@ -118,7 +118,7 @@ def per_player(spec: GameSpec, what: str, given: Any) -> NDArray[Any]:
 
 
 def returns_of(spec: GameSpec, state: State) -> NDArray[Any]:
-    """Returns what is decided in a position, `[P]`, in [-1, 1] as nearly as games compute."""
+    """Returns the returns decided in a position, `[P]`, in [-1, 1] up to rounding."""
     returns = per_player(spec, "returns", state.returns())
     if np.abs(returns).max() > 1 + _NEAR:
         raise UnlawfulGame(f"expected returns in [-1, 1], the game gave {returns.tolist()}", spec.name)
@@ -126,7 +126,7 @@ def returns_of(spec: GameSpec, state: State) -> NDArray[Any]:
 
 
 def check_final(spec: GameSpec, state: State) -> None:
-    """Raises UnlawfulGame for an end that the game cannot have."""
+    """Raises UnlawfulGame for invalid returns of a final position."""
     returns = returns_of(spec, state)
     if spec.utility_sum is not None and abs(float(returns.sum()) - spec.utility_sum) > _NEAR:
         told = f"expected final returns that sum to utility_sum, {spec.utility_sum:g}, the game gave {returns.tolist()}"
@@ -134,7 +134,7 @@ def check_final(spec: GameSpec, state: State) -> None:
 
 
 def packed(spec: GameSpec, text: Any) -> bytes:
-    """Returns a position that was written as text in bytes."""
+    """Returns a position's text as bytes."""
 
     def encoded(text: Any) -> bytes:
         if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""The hooks that plugins implement: which there are in a module, and what they return."""
+"""The hooks that a plugin module implements, and the registrations they return."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts.hookspecs import Registration
 
 COMMANDS = "commands"
-"""What a plugin that adds commands registers, however many they are."""
+"""What a plugin with commands registers, however many there are."""
 
 
 class NothingRegistered(UsageError):
-    """A module that implements no hook."""
+    """A module implements no hook."""
 
 
 class Hooks:
-    """The hooks of one plugin."""
+    """The hooks that one plugin implements."""
 
     def __init__(self, plugin: str, module: Any) -> None:
-        """Raises UsageError for a hook that there is not and one without its mark, NothingRegistered for a module that
+        """Raises UsageError for an unknown hook or one without `@hookimpl`, NothingRegistered for a module that
         implements none.
         """
         self.plugin = plugin
@@ -36,10 +36,10 @@ class Hooks:
         self._check(module)
 
     def registrations(self, what: str) -> Sequence[Registration]:
-        """Returns what the hook `register_<what>` returns, nothing where the plugin has none.
+        """Returns the registrations from the hook `register_<what>`; empty if the plugin does not implement it.
 
-        Raises UsageError for a hook that returns something else than a list of registrations, and for one that says
-        what another kind alone can.
+        Raises UsageError if the hook returns anything but a list of registrations, or sets a field that only another
+        kind of registration has.
         """
         found = self._returned(what, Registration, "registrations")
         for entry in found:
@@ -50,7 +50,7 @@ class Hooks:
         return found
 
     def tables(self, what: str) -> Sequence[Mapping[str, Any]]:
-        """Returns likewise what a hook returns that does not return registrations but tables."""
+        """Returns the tables from a hook that returns tables in place of registrations."""
         return self._returned(what, Mapping, "tables")
 
     @property
@@ -59,7 +59,7 @@ class Hooks:
         return bool(self._implementations(COMMANDS))
 
     def add_commands(self, groups: Mapping[str, Any]) -> None:
-        """Lets the plugin add commands to those of the groups that its hook takes."""
+        """Calls the plugin's hook with those of the command groups that it takes."""
         for implementation in self._implementations(COMMANDS):
             implementation.function(**{name: groups[name] for name in implementation.argnames})
 
@@ -91,7 +91,7 @@ class Hooks:
 
 
 def shown_counts(counts: Mapping[str, int]) -> str:
-    """Returns what a plugin registers in words.
+    """Returns counts of registrations in words.
 
     >>> shown_counts({"games": 1, "replay_formats": 2, "commands": 1})
     '1 game, 2 replay formats, commands'

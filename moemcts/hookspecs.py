@@ -1,8 +1,8 @@
-"""What a plugin can add: all hooks on one screen.
+"""All hooks that a plugin can implement.
 
-A plugin is a module named by an entry point of the group `moemcts`. It implements any of these functions, marked
-with `@hookimpl`; each returns a list of registrations. Names are unique, those of gates, replay formats, readers and
-boards among what a game can use; the built-in games are plugins too.
+A plugin is a module named by an entry point of the group `moemcts`. It implements any of these functions, marked with
+`@hookimpl`; each returns a list of registrations. Names are unique; for gates, replay formats, readers and boards,
+unique among those that a game can use. The built-in games are plugins too.
 """
 
 from __future__ import annotations
@@ -23,39 +23,38 @@ hookimpl = pluggy.HookimplMarker("moemcts")
 
 @dataclass(frozen=True)
 class Registration:
-    """One name that users can write, `name?option=value&...`, or a family of names."""
+    """A name that users can write, `name?option=value&...`, or a family of names."""
 
     name: str
-    """Where it ends with a colon, it is a family: of `family:member`, `make` gets the member as its first argument."""
+    """A name that ends with a colon is a family: for `family:member`, `make` gets the member as its first argument."""
     make: Callable[..., Any]
-    """Called with the options as keywords; a first argument, where there is one, is named with each hook below. Options
-    are its keyword-only parameters and, behind that first argument, those with a default."""
+    """Called with the options as keyword arguments. The positional arguments of each kind are given with its hook
+    below. Options are the keyword-only parameters and, after the positional arguments, those with a default."""
     summary: str
     """One line for listings."""
     games: tuple[str, ...] = ()
-    """The games it belongs to; empty for all."""
+    """The games it applies to; empty for all."""
     is_learned: bool = False
-    """For gates: whether it knows nothing before it has learned from data."""
+    """For gates: whether it has to be fitted to data or trained before use."""
     found: tuple[str, ...] = ()
-    """For gates: options that are found by playing where the user names none. The gate's `parameters` have them by the
-    same names, and runs and experts write them down, so that they are found once."""
+    """For gates: options whose values are determined by playing games if the user gives none. The gate's `parameters`
+    has them under the same names; runs and experts store them, so that they are determined only once."""
     default: bool = False
-    """Whether it is what its games use where the user names none."""
+    """Whether its games use it if the user names none."""
     runs_programs: bool = False
-    """For agents: whether its options name a program of the machine, which it starts. Files from elsewhere must not."""
+    """For agents: whether its options name a program to run on this machine. Files from elsewhere must not use it."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
+    """For games: settings of an experiment that suit it, by dotted path, such as `search.simulations`."""
     search: Mapping[str, Any] = field(default_factory=dict)
-    """For games: what a search does in them where nobody says otherwise, by the names of `SearchConfig`. Agents of
-    experts and runs hear it; presets and users come before it."""
+    """For games: default search settings, by the names of `SearchConfig`. They apply to runs and to agents that play
+    with experts; presets and users override them."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """For games: what the presets `smoke`, `laptop` and `paper` say here, in tables as in a run's `config.toml`, over
-    what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason.
-    Under `selfplay` are the presets of self-play by name, each whole.
-    """
+    """For games: game-specific contents of the presets `smoke`, `laptop` and `paper`, as tables like in a run's
+    `config.toml`, which override the general ones. A table's `needs` has the settings that the preset requires, each
+    with the reason why. Presets of self-play are under `selfplay` by name, each complete."""
 
     def __post_init__(self) -> None:
-        """Raises TypeError for what is not of its type, ValueError for a name that nobody can write."""
+        """Raises TypeError for a field of a wrong type, ValueError for a name that cannot be written in a reference."""
         if not isinstance(self.name, str) or not re.fullmatch(r"[^\s?]+", self.name):
             raise ValueError(f"expected a name without spaces and '?', got {self.name!r}")
         owner = f"registration {self.name!r}"
@@ -83,7 +82,7 @@ ONLY_OF = {
     "search": "games",
     "presets": "games",
 }
-"""What one kind of registration alone can say."""
+"""Fields that only one kind of registration may set."""
 
 
 @hookspec
@@ -98,14 +97,14 @@ def register_gates() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 @hookspec
 def register_agents() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns agents; `make(game, **options) -> Agent`. The default one of a game plays its training games."""
+    """Returns agents; `make(game, **options) -> Agent`. The default agent of a game plays its training games."""
 
 
 @hookspec
 def register_networks() -> Sequence[Registration]:  # type: ignore[empty-body]
     """Returns networks; `make(observation_shape, num_actions, *, num_values=1, ...) -> torch.nn.Module`.
 
-    A game fills in the keywords `policy_planes` and `num_values` where a maker names them.
+    Games set the keyword arguments `policy_planes` and `num_values` if `make` accepts them.
     """
 
 
@@ -116,29 +115,29 @@ def register_schemes() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 @hookspec
 def register_replay_formats() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns formats of files of games, named by their ending; `make(game) -> WriteReplays`."""
+    """Returns file formats for games, named by their file extension; `make(game) -> WriteReplays`."""
 
 
 @hookspec
 def register_readers() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns readers of games to learn from, named by the ending of their files; `make(game, **options) -> Reader`."""
+    """Returns readers of games for training, named by file extension; `make(game, **options) -> Reader`."""
 
 
 @hookspec
 def register_papers() -> Sequence[Mapping[str, Any]]:  # type: ignore[empty-body]
-    """Returns tables of published experiments that the games can repeat, as `moemcts.runs.papers` reads them."""
+    """Returns tables of published experiments that can be reproduced, in the format of `moemcts.runs.papers`."""
 
 
 @hookspec
 def register_weights() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns trained experts; `make() -> Path`, their folder. A game's default ones play where nobody is named."""
+    """Returns trained experts; `make() -> Path`, their folder. A game's default ones play if the user names none."""
 
 
 @hookspec
 def register_boards() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns how pages show the positions of games; `make(game) -> Board`."""
+    """Returns drawings of positions for web pages; `make(game) -> Board`."""
 
 
 @hookspec
 def register_commands(app: typer.Typer, data: typer.Typer) -> None:
-    """Adds commands to the command line; `data` is its group of commands about games and datasets."""
+    """Adds commands to the command line; `data` is its command group for games and datasets."""

@@ -1,4 +1,4 @@
-"""Games and agents for a few lines of Python: what a user names, made ready to be asked."""
+"""Loads games and agents by name, for use from Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from moemcts.weights import is_reference
 def make(reference: str) -> Game[Any]:
     """Returns the game that a reference names, such as `tictactoe`; `moemcts games` lists them.
 
-    Raises UsageError, naming the nearest, for a game that there is none of, TypeError for what is no name.
+    Raises UsageError, with the closest match, for an unknown game, and TypeError if `reference` is not a string.
     """
     if not isinstance(reference, str):
         raise TypeError(f"expected the name of a game, got {reference!r:.80}")
@@ -27,12 +27,12 @@ def make(reference: str) -> Game[Any]:
 
 
 def load(agent: str | Path, game: str | Game[Any] | None = None, *, seed: int = 0) -> LoadedAgent:
-    """Returns the agent that a reference names, with its game, ready to be asked about positions.
+    """Returns the agent that a reference names, with its game, ready to play.
 
-    `agent` names trained experts, as a folder, `weights:NAME`, `hf:OWNER/NAME` or a URL, or a registered agent;
-    options say how they play: `weights:NAME?simulations=400`, `uct?simulations=1000`. Experts know their game,
-    an agent's is to be given. Raises UsageError for names that there are none of, MoemctsError for experts that
-    cannot be loaded, TypeError for what is neither a game nor the name of one.
+    `agent` names trained experts, as a folder, `weights:NAME`, `hf:OWNER/NAME` or a URL, or a registered agent; options
+    configure it: `weights:NAME?simulations=400`, `uct?simulations=1000`. Experts know their game, registered agents
+    need `game`. Raises UsageError for unknown names, MoemctsError for experts that cannot be loaded, TypeError if
+    `game` is neither a game nor a name.
     """
     reference = str(agent)
     if not isinstance(game, str | Game | None):
@@ -51,10 +51,10 @@ def _game_of(reference: str) -> Game[Any]:
 
 
 class LoadedAgent:
-    """An agent and its game: one position in, one decision out.
+    """An agent and its game: takes single positions and returns single decisions.
 
-    Each player's seat keeps what the agent remembers and where its randomness is, from one decision to the next and
-    from one game to the next: `reset` before a new game makes it play like a fresh one.
+    Each player's seat keeps the agent's memory and its random state between decisions and between games; call `reset`
+    before a new game to play it like a fresh agent.
     """
 
     def __init__(self, agent: Agent, game: Game[Any], *, seed: int = 0) -> None:
@@ -63,7 +63,7 @@ class LoadedAgent:
         self.reset(seed)
 
     def reset(self, seed: int = 0) -> None:
-        """Forgets what was remembered, and draws from a seed anew."""
+        """Clears the memory and restarts the random generators from a seed."""
         self._seats = seats_of(self.game.spec.num_players, seed)
 
     @property
@@ -71,10 +71,10 @@ class LoadedAgent:
         return self.agent.name
 
     def play(self, state: State, player: Player | None = None) -> Decision:
-        """Returns what the agent decides for `player`, who moves in `state`, which it does not change.
+        """Returns the agent's decision for `player`, who moves in `state`; `state` is not modified.
 
-        `state.play([decision.action])` is the position that follows in a game of turns. Where several players move
-        at once `player` says for whom. Raises ValueError for who does not move, and where chance does.
+        In turn-based games, `state.play([decision.action])` is the next position. If several players move at once,
+        `player` is required. Raises ValueError for a player who is not to move, and at chance nodes.
         """
         active = state.active_players
         if CHANCE in active:
@@ -90,7 +90,7 @@ class LoadedAgent:
         return self.act(self.game.views([(state, mover)]), [self._seats[mover]])[0]
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        """Returns a decision for each view, as agents do."""
+        """Returns a decision for each view, as `Agent.act` does."""
         return self.agent.act(views, seats)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Locks of objects that can be copied and sent to other processes."""
+"""Locks for objects that can be copied and pickled."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 
 class OwnLock:
-    """A lock of one object: its copies, pickled ones too, have an open one of their own. `threading.Lock` has none.
+    """A lock whose copies, also by pickling, are new unlocked locks; `threading.Lock` can be neither copied nor
+    pickled.
 
-    It is taken as `with own.lock`. Were it entered itself, a signal that raises inside the method which enters would
-    leave it taken for ever.
+    Use it as `with own.lock`. If it were itself a context manager, a signal handler that raises inside its `__enter__`
+    would leave it locked forever.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""The public face of the native core: what games and plugins take from it.
+"""The public interface of the native core, for games and plugins.
 
-A game with native positions takes its own classes from `core`, which is typed; nothing outside the framework imports
-the compiled module itself.
+A game with native positions takes its classes from `core`, which has type stubs; only the framework imports the
+compiled module itself.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ for _state in core.STATE_TYPES:
     State.register(_state)
 
 Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
-"""Actions, visits and sums of values of one root."""
+"""Actions, visits and sums of values at one root."""
 
 
 @runtime_checkable
 class NativeViews(Views, Protocol):
-    """Views that play random games and encode themselves without the interpreter."""
+    """Views that play random games and encode themselves without the Python interpreter."""
 
     def observations(self, out: FloatArray | None = None) -> FloatArray:
-        """Returns the observations as `Views` do: in the first rows of `out`, which has their shape and type."""
+        """Returns the observations as `Views` does: in the first rows of `out`, which has their row shape and type."""
 
     def keys(self) -> NDArray[np.uint64]:
         """Returns the key of each view's position, `[N]`."""
@@ -67,41 +67,41 @@ class NativeViews(Views, Protocol):
 
 
 class Ends(NamedTuple):
-    """Where rollouts from N views led."""
+    """End points of rollouts from N views."""
 
     views: Views
     paid: FloatArray
-    """What each player was paid on the way, and for whom nothing is left to be valued what is decided, `[N, P]`."""
+    """Sum of rewards on the way, plus the returns of players with nothing left to evaluate, `[N, P]`."""
     scales: FloatArray
-    """What each player's value at the end is worth at the beginning, `[N, P]`; 0 where nothing is left to be valued."""
+    """Discount of each player's value at the end point, `[N, P]`; 0 if nothing is left to evaluate."""
 
 
 @runtime_checkable
 class RollsOut(Views, Protocol):
-    """Views that are played on by native agents without the interpreter."""
+    """Views that native agents can continue to play without the Python interpreter."""
 
     def roll_out(
         self, plies: int, agents: Sequence[Any], seed: int, *, discount: float = 1.0
     ) -> tuple[Views, FloatArray, FloatArray]:
-        """Plays on for so many plies, and to where the viewing player moves, by one agent per player; returns `Ends`.
+        """Plays this many plies and on until the viewing player moves, with one agent per player; returns `Ends`.
 
-        None plays at random. A row depends on its position, its player and the seed.
+        None as an agent plays at random. A row depends only on its position, its player and the seed.
         """
 
 
 def are_native(views: Views) -> TypeGuard[NativeViews]:
-    """Returns whether views encode themselves and play random games natively."""
+    """Returns whether views can be encoded and played out natively."""
     return _has_methods_of(type(views), NativeViews)
 
 
 def can_roll_out(views: Views) -> TypeGuard[RollsOut]:
-    """Returns whether views are played on natively by native agents."""
+    """Returns whether views can be played on natively by native agents."""
     return _has_methods_of(type(views), RollsOut)
 
 
 @contextmanager
 def lawful(spec: GameSpec) -> Iterator[None]:
-    """Names the game where the core raises UnlawfulGame: it knows the games' values, not their names."""
+    """Adds the game's name to an UnlawfulGame raised by the core, which does not know it."""
     try:
         yield
     except UnlawfulGame as error:
@@ -110,16 +110,16 @@ def lawful(spec: GameSpec) -> Iterator[None]:
 
 @cache
 def _has_methods_of(kind: type, protocol: type) -> bool:
-    # Remembered: to find out takes as long as a small batch.
+    # Cached, as the check takes as long as a small batch.
     return issubclass(kind, protocol)
 
 
 class ObservationBuffer:
-    """Memory that the observations of one batch after the other are written into.
+    """A reusable buffer for the observations of successive batches.
 
-    Fresh memory for every batch costs as much as the planes in it. What a call returns holds until the next one. It is
-    for who encodes positions in a loop of one thread. Evaluators of networks do without: several threads may ask one of
-    them, copies of them would share or carry the room, and a network takes far longer than its memory.
+    Allocating memory for every batch costs as much as encoding it. A result is valid until the next call. Intended for
+    loops that encode positions in one thread. Evaluators of networks do not use it: several threads may call one,
+    copies would share or carry the buffer, and a network takes far longer than an allocation.
     """
 
     def __init__(self) -> None:
@@ -134,11 +134,11 @@ class ObservationBuffer:
 
 
 Identities = tuple[NDArray[np.uint64], IntArray, IntArray]
-"""What tells views from others: the keys of their positions, their plies, the viewing players, `[N]` each."""
+"""Cache keys of views: keys of their positions, their plies, the viewing players, `[N]` each."""
 
 
 def identities(views: Views) -> Identities:
-    """Returns the identity of each view; a position may come up at several plies, which gates may tell apart."""
+    """Returns the identity of each view, including the ply, since gates may depend on it."""
     if are_native(views):
         return views.keys(), views.plies(), views.players()
     return np.array([whole_key(state.key()) for state, _ in views], np.uint64), views.plies(), views.players()
@@ -147,7 +147,7 @@ def identities(views: Views) -> Identities:
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:
     """Returns the mean returns of `num` random playouts from each view, by player, `[N, P]`.
 
-    A row depends on its position, its player and the seed. Rewards on the way and the discount count.
+    A row depends only on its position, its player and the seed. Rewards on the way and the discount are included.
     """
     if are_native(views):
         return views.playouts(num, seed, discount=spec.discount)
@@ -165,10 +165,10 @@ def playout_search(
     exploration: float | None = None,
     depth: int | None = None,
 ) -> list[Arms]:
-    """Returns actions, visits and sums of values of each view, searched by random playouts.
+    """Returns actions, visits and sums of values of each view's root, searched by random playouts.
 
-    Limits are per view. `exploration` is UCB1's constant, None for equally many playouts of each action; `depth` is how
-    many plies keep statistics, None for all: 1 is a flat search, None with a constant is UCT.
+    Limits are per view. `exploration` is UCB1's constant, None for equally many playouts of each action; `depth` is the
+    number of plies for which statistics are kept, None for all: 1 is a flat search, None with a constant is UCT.
     """
     if are_native(views):
         return views.playout_search(

@@ -1,4 +1,4 @@
-"""The options of what users name: which a maker takes, and their values as it wants them."""
+"""Options in references: which options a factory takes, and conversion of their values."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WORDS = {int: "whole number", float: "number", str: "text", bool: "true or fals
 
 
 def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any] | None:
-    """Returns the keywords that a maker takes with their types, None for one that is not known; None if it takes any.
+    """Returns a factory's keyword arguments with their types, None for an unknown type; None if it takes any keyword.
 
-    What has a default is one, too, behind so many arguments that are given by position. `**options:
+    Parameters with a default that follow the `num_given` positional arguments are included. `**options:
     Unpack[SomeTypedDict]` stands for the keys of that dictionary.
     """
     found: dict[str, Any] = {}
@@ -36,8 +36,8 @@ def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, A
 
 
 def misfit(make: Callable[..., Any], num_given: int) -> str:
-    """Returns, in words, how many arguments a maker is given by position and how many it takes; nothing where it takes
-    these, or needs further ones by name alone.
+    """Returns, in words, how many positional arguments a factory gets and how many it takes; empty if these agree.
+    Missing keyword-only arguments are not checked.
     """
     given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = inspect.signature(make).parameters.values()
@@ -52,7 +52,7 @@ def misfit(make: Callable[..., Any], num_given: int) -> str:
 
 
 def defaults_of(make: Callable[..., Any]) -> dict[str, Any]:
-    """Returns the values that a maker's keywords have where nothing is said, by name, of those that have one."""
+    """Returns the default values of a factory's parameters, by name, for those that have one."""
     parameters = inspect.signature(make).parameters.values()
     return {one.name: one.default for one in parameters if one.default is not one.empty}
 
@@ -60,17 +60,17 @@ def defaults_of(make: Callable[..., Any]) -> dict[str, Any]:
 def checked_options(
     owner: str, make: Callable[..., Any], options: Mapping[str, Any], *, num_given: int = 0
 ) -> dict[str, Any]:
-    """Returns the options as a maker's annotations want them: one item becomes a list, a whole number a number.
+    """Returns the options converted to the factory's annotations: one item becomes a list, an integer a float.
 
-    `num_given` are the arguments that the maker gets by position, which are no options. Raises UsageError for an option
-    that it does not take and for a value of another type.
+    `num_given` is the number of positional arguments that the factory gets, which are not options. Raises UsageError
+    for an unknown option and for a value of a wrong type.
     """
     types = option_types(make, num_given=num_given)
     return dict(options) if types is None else checked_values(owner, types, options)
 
 
 def checked_values(owner: str, types: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options as these types want them; raises as `checked_options`."""
+    """Returns the options converted to these types; raises as `checked_options` does."""
     for option in options:
         if option not in types:
             raise unknown_name(f"option of {owner}", option, types)
@@ -78,7 +78,7 @@ def checked_values(owner: str, types: Mapping[str, Any], options: Mapping[str, A
 
 
 def shown_type(kind: Any) -> str:
-    """Returns a type in words: that an option may be left out is said by its default."""
+    """Returns a type in words, without None: the default shows that an option is optional."""
     if isinstance(kind, type) and kind in _WORDS:
         return _WORDS[kind]
     parts = [part for part in get_args(kind) if part is not NoneType]
@@ -92,14 +92,14 @@ def shown_type(kind: Any) -> str:
 
 
 def told(error: Exception) -> str:
-    """Returns what an error says; of settings that are refused the first one, in a line."""
+    """Returns an error's message; for a validation error, its first fault, on one line."""
     from pydantic import ValidationError
 
     return first_fault(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """Returns the type of one parameter; those of others may name what is imported for type checkers only."""
+    """Returns the type of one parameter; annotations of other parameters may be importable by type checkers only."""
     if parameter.annotation is parameter.empty:
         return None
     while isinstance(make, functools.partial):
@@ -113,7 +113,7 @@ def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
 
 
 def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
-    """Returns a value as a type has it; None stands for a type that is not known here."""
+    """Returns a value converted to a type; None stands for an unknown type."""
     if kind is None:
         return value
     from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -122,18 +122,18 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))
     except PydanticUserError:
-        # A type that is the maker's own to check.
+        # A type that pydantic does not know, for the factory to check.
         return value
     faults: list[ValidationError] = []
-    # One item is a list of one where a list is wanted.
+    # A single item is accepted where a list is expected.
     for candidate in (value, [value]):
         try:
             return adapter.validate_python(candidate)
         except ValidationError as error:
             faults.append(error)
-    # What is wrong with one item says more than that it is no list.
+    # For a list, the error about the item is more helpful than the one about the missing list.
     is_item = get_origin(kind) in (Sequence, list, tuple) and not isinstance(value, list)
     fault = faults[is_item].errors()[0]
-    # Which words a choice takes the type says already.
+    # The type already lists the allowed literals.
     reason = "" if fault["type"] == "literal_error" else f": {in_words(fault)}"
     raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {shortened(value)}{reason}")

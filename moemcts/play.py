@@ -1,6 +1,6 @@
-"""The one place where games advance: tables in lock-step, whose agents are asked once per round.
+"""The game loop, the only place where games advance: tables in lockstep, with one call per agent and round.
 
-With two groups of tables one is thought about while the positions of the other are evaluated.
+With two groups of tables, one group's agents search while positions of the other are being evaluated.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from moemcts.thoughts import Flight
 
 @dataclass(eq=False, kw_only=True)
 class Table:
-    """A game in progress: its position and who sits there."""
+    """A game in progress: its position and its agents."""
 
     state: State
     agents: Sequence[Agent]
     """By player."""
     seats: Sequence[Seat]
-    """By player; their randomness is that of the agents."""
+    """By player; holds the random state of the agents."""
     chance: np.random.Generator
-    """What dice and cards are drawn from."""
+    """Random generator for chance outcomes."""
     players: tuple[Player, ...] = field(init=False)
-    """Who moves now."""
+    """The players to move."""
     is_open: bool = field(default=True, init=False)
-    """Whether it is played on; whoever follows the rounds may end a game early by `close`."""
+    """Whether it is still played; consumers of the rounds may end a game early with `close`."""
 
     paid: FloatArray | None = field(default=None, init=False)
-    """The sum of all rewards, `[P]`; None in games without."""
+    """The sum of all rewards, `[P]`; None in games without rewards."""
 
     def __post_init__(self) -> None:
         if len(self.agents) != len(self.seats):
@@ -46,12 +46,12 @@ class Table:
         self.players = self.state.active_players
 
     def returns(self) -> FloatArray:
-        """Returns what the players have got so far, `[P]`: what steps have paid them, and what is decided."""
+        """Returns the players' total so far, `[P]`: rewards of past steps and decided returns."""
         returns = self.state.returns()
         return returns if self.paid is None else returns + self.paid
 
     def close(self) -> None:
-        """Ends the game here: its position stays, and it takes part in no further round."""
+        """Ends the game here: its position is kept, and it takes part in no further round."""
         self.is_open = False
 
 
@@ -59,36 +59,36 @@ T = TypeVar("T", bound=Table)
 
 
 class Step(NamedTuple, Generic[T]):
-    """What was done at one table in one round; `table.state` is the position that it led to."""
+    """One step of one table; `table.state` is the resulting position."""
 
     table: T
     state: State
-    """The position that was decided in."""
+    """The position before the step."""
     players: tuple[Player, ...]
-    """Who moved in it, perhaps `CHANCE`."""
+    """The players who moved, possibly `CHANCE`."""
     decisions: tuple[Decision, ...]
-    """By `players`; empty where an agent failed."""
+    """By `players`; empty if an agent failed."""
     num_legal: tuple[int, ...]
-    """Out of how many actions each was chosen; 1 is a forced move."""
+    """The number of legal actions of each player; 1 means a forced move."""
     failures: dict[Player, Failure]
-    """Of the agents that have no answer: the table is closed, its position that before."""
+    """Failures of agents without a decision: the table is closed and its position unchanged."""
 
     def check(self) -> None:
-        """Raises AgentFailure, which names the agent, where one has no answer."""
+        """Raises AgentFailure, with the agent's name, if an agent failed."""
         if self.failures:
             player = next(iter(self.failures))
             raise AgentFailure({0: self.failures[player]}, [], self.table.agents[player].name)
 
 
 def seats_of(num_players: int, *seed: int) -> list[Seat]:
-    """Returns a game's seats, each with randomness of its own that depends on the seed and the player."""
+    """Returns a game's seats, each with its own random generator, seeded by `seed` and the player."""
     return [
         Seat(player, np.random.default_rng(np.random.SeedSequence((*seed, player)))) for player in range(num_players)
     ]
 
 
 def chance_of(num_players: int, *seed: int) -> np.random.Generator:
-    """Returns what draws a game's chance: a stream beside those of its seats."""
+    """Returns the random generator of a game's chance nodes, independent of those of its seats."""
     return np.random.default_rng(np.random.SeedSequence((*seed, num_players)))
 
 
@@ -100,19 +100,19 @@ def play(
     patience: float | None = None,
     in_flight: int = 1,
 ) -> Iterator[list[Step[T]]]:
-    """Yields what happened in each round, one step per table that is played, up to `max_parallel` side by side.
+    """Yields the steps of each round, one per table in play; up to `max_parallel` tables are played in parallel.
 
-    In a round every agent is asked once, for all views that wait for it, and chance draws at the tables where it
-    moves. A table that is over or closed gives its place to the next, which is taken from `tables` no earlier, so
-    that what it depends on may be known by then. Tables that are over when they come have no step.
+    In a round every agent is called once, for all views that wait for it, and chance is drawn for tables at chance
+    nodes. A finished or closed table is replaced by the next one, which is taken from `tables` no earlier than that, so
+    that it may depend on earlier results. Tables that are finished from the start yield no step.
 
-    An agent that raises an error, answers too little or something that is not legal fails where it does, and at no
-    other table: it is asked again for one view at a time. `patience` is how many seconds a decision may take.
-    Raises UsageError for a `patience` that is not in (0, LONGEST].
+    An agent that raises, returns too few decisions or an illegal action fails only at the tables concerned: it is
+    called again for one view at a time. `patience` is the time limit per decision in seconds. Raises UsageError for a
+    `patience` that is not in (0, LONGEST].
 
-    With `in_flight` the tables are in so many groups that share the places and have rounds of their own: while what one
-    group asks is evaluated, another goes on. Which group a table is in depends on no clock. Decisions that are limited
-    in time are made in one group.
+    With `in_flight` above 1, tables are divided into that many groups, which share the `max_parallel` places and have
+    their own rounds: while the positions of one group are being evaluated, another proceeds. The assignment of tables
+    to groups does not depend on timing. With a `patience`, there is one group.
     """
     if patience is not None:
         check_patience(patience)
@@ -136,7 +136,7 @@ def play(
 
 
 def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int) -> Iterator[list[Step[T]]]:
-    # Of fewer tables than there are places, each group has its share too.
+    # With fewer tables than places, every group still gets its share.
     first = _seated(game.spec, (), waiting, max_parallel)
     bounds = [len(first) * group // num_groups for group in range(num_groups + 1)]
     ready = deque(_Group[T](first[start:stop], stop - start) for start, stop in itertools.pairwise(bounds))
@@ -168,17 +168,17 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
 
 @dataclass(eq=False)
 class _Batch:
-    """What one agent is asked in one round."""
+    """The views that one agent is asked about in one round."""
 
     agent: Agent
     pairs: list[tuple[State, Player]] = field(default_factory=list)
     seats: list[Seat] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)
-    """Of each answer: the table's number in the round and that of the player among those who move."""
+    """For each answer: the index of the table in the round, and that of the player among the active ones."""
 
 
 class _Round(Generic[T]):
-    """One decision of every player who moves at some tables."""
+    """One decision of every active player at some tables."""
 
     def __init__(self, game: Game, tables: Sequence[T]) -> None:
         self._game = game
@@ -202,14 +202,14 @@ class _Round(Generic[T]):
         self.num_missing = len(self.batches)
 
     def take(self, batch: _Batch, answers: Sequence[Answer]) -> None:
-        """Takes in the answers to one of `batches`."""
+        """Stores the answers to one of `batches`."""
         for (number, place), answer in zip(batch.places, answers, strict=True):
             state, legal = self.tables[number].state, self._legal[number][place]
             self._answers[number][place] = _legal(answer, state, legal)
         self.num_missing -= 1
 
     def steps(self) -> list[Step[T]]:
-        """Does what was decided; raises UnlawfulGame for an end that the game cannot have, and for one that is late."""
+        """Applies the decisions; raises UnlawfulGame if a game ends with invalid returns or exceeds `max_plies`."""
         rows = zip(self.tables, self._answers, self._legal, strict=True)
         steps = [_step(self._game.spec, *row) for row in rows]
         for table in self.tables:
@@ -228,7 +228,7 @@ class _Round(Generic[T]):
 
 @dataclass(eq=False)
 class _Group(Generic[T]):
-    """Tables that have their rounds together."""
+    """Tables whose rounds are played together."""
 
     tables: Sequence[T]
     room: int
@@ -236,7 +236,7 @@ class _Group(Generic[T]):
 
 
 def _seated(spec: GameSpec, before: Sequence[T], waiting: Iterator[T], room: int) -> list[T]:
-    """Returns the tables that are played on, and those that take the places of the others."""
+    """Returns the tables still in play, plus new ones in place of the others."""
     running = [table for table in before if table.is_open and table.players]
     while len(running) < room and (following := next(waiting, None)) is not None:
         check_players(spec, following.players)
@@ -246,9 +246,9 @@ def _seated(spec: GameSpec, before: Sequence[T], waiting: Iterator[T], room: int
 
 
 def paid_by(spec: GameSpec, state: State, before: FloatArray | None = None) -> FloatArray | None:
-    """Returns what the step into a position has paid the players, beside what they were paid before, `[P]`.
+    """Returns the rewards of the step into a position, added to those before, `[P]`.
 
-    None in games without rewards. Raises UnlawfulGame where that is no number per player.
+    None in games without rewards. Raises UnlawfulGame unless rewards are one number per player.
     """
     if getattr(type(state), "rewards", NO_REWARDS) is NO_REWARDS:
         return before
@@ -279,4 +279,4 @@ def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
 
 
 _NOBODY = Decision(action=-1)
-"""Stands where an answer is awaited."""
+"""Placeholder for an answer that is still missing."""

@@ -1,4 +1,4 @@
-"""Finds plugins and makes what users name: games, gates, agents, networks, learning schemes."""
+"""Discovers plugins and creates what users name: games, gates, agents, networks, learning schemes."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
     from moemcts.learn.schemes.scheme import Scheme
 
 GROUP = "moemcts"
-"""The entry points that plugins are found by."""
+"""The entry point group of plugins."""
 DISTRIBUTION = "moemcts"
-"""The package of the plugins that come with the framework."""
+"""The distribution with the plugins that come with the framework."""
 RANDOM = "random"
-"""The agent that plays every game."""
+"""The agent that can play every game."""
 SAVED_GATE = ".safetensors"
-"""What names of gates end with that are paths."""
+"""Suffix of gate references that are paths of saved gates."""
 
 
 @dataclass(frozen=True)
 class PluginInfo:
-    """A plugin that was found, and what went wrong with it if anything did."""
+    """A plugin that was found, and the error if it failed to load."""
 
     name: str
     module: str
     distribution: str
     version: str
     error: str | None = None
-    """One line; the traceback is in `details`."""
+    """A single line; the traceback is in `details`."""
     note: str = ""
-    """One line where it loaded and still may not be what was meant."""
+    """A line about a possible mistake in a plugin that loaded without error."""
     details: str = ""
     registers: Mapping[str, int] = field(default_factory=dict)
-    """How much it registers, by what it is: `{"games": 1, "gates": 1}`."""
+    """Number of registrations by kind: `{"games": 1, "gates": 1}`."""
 
 
 class Plugins:
-    """All that is registered, by kind and name."""
+    """All registrations, by kind and name."""
 
     def __init__(self, modules: Iterable[tuple[str, Any]]) -> None:
-        """Raises UsageError as `add`."""
+        """Raises UsageError as `add` does."""
         self.infos: list[PluginInfo] = []
         self._not_loaded: list[str] = []
         self.games = Registry("game", missing=self._not_loaded)
@@ -77,10 +77,10 @@ class Plugins:
             self.add(name, module)
 
     def add(self, plugin: str, module: Any) -> Mapping[str, int]:
-        """Adds all that a module registers; returns how much, by what it is: `{"games": 1, "gates": 1}`.
+        """Adds all registrations of a module; returns their number by kind: `{"games": 1, "gates": 1}`.
 
-        Raises UsageError, having added nothing, where its hooks are not what `hookspecs` has, two plugins register one
-        name, for gates, formats, readers and boards in one game, or a gate has a name that is read as a file's.
+        Raises UsageError, and adds nothing, if its hooks do not match `hookspecs`, if a name is already registered (for
+        gates, formats, readers and boards: for the same game), or if a gate's name ends like a file of a saved gate.
         """
         hooks = Hooks(plugin, module)
         found = {what: hooks.registrations(what) for what in self._registries}
@@ -99,18 +99,18 @@ class Plugins:
         return counts | ({COMMANDS: 1} if hooks.has_commands else {})
 
     def tell(self, info: PluginInfo) -> None:
-        """Keeps what is known of a plugin that was found; an unknown name may be one of those that did not load."""
+        """Records a plugin that was found; if it failed to load, errors for unknown names will mention that."""
         self.infos.append(info)
         if info.error:
             self._not_loaded.append(f"plugin {info.name!r} did not load: {info.error}")
 
     def blamed(self, error: BaseException) -> str:
-        """Returns which plugin's code raised an error, and where, in words; empty where none of other makers' did."""
+        """Returns, in words, which third-party plugin raised an error, and where; empty if none did."""
         from importlib.metadata import packages_distributions
 
         others = [info for info in self.infos if info.distribution != DISTRIBUTION]
         owners = {info.module.partition(".")[0]: info.name for info in others}
-        # A plugin may be several modules side by side, of which its entry point names one.
+        # A distribution may have several top-level packages; its entry point names only one.
         named = {info.distribution: info.name for info in others}
         for package, distributions in packages_distributions().items():
             for distribution in named.keys() & {*distributions}:
@@ -125,8 +125,8 @@ class Plugins:
         return {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
 
     def strays(self, beside: str | None = None) -> Mapping[str, list[str]]:
-        """Returns by plugin what it registers for games that nobody registers: a mistyped name, or a plugin that is not
-        installed. With the name of a game, only of plugins that register that game.
+        """Returns registrations for games that are not registered, by plugin: a mistyped name, or a missing plugin.
+        With `beside`, the name of a game, only for plugins that register that game.
         """
         return {
             hooks.plugin: [
@@ -141,10 +141,10 @@ class Plugins:
         }
 
     def game(self, reference: str) -> Game:
-        """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`.
+        """Returns the game that a reference names, such as `pommerman?env=PommeFFA-v1`.
 
-        Raises UsageError for one that there is none of, MoemctsError where what its plugin makes is no game, or calls
-        itself otherwise.
+        Raises UsageError for an unknown game, MoemctsError if the plugin does not return a game or its spec has another
+        name.
         """
         name, _ = parse_reference(reference)
         game: Game = self.games.make(reference)
@@ -152,7 +152,9 @@ class Plugins:
         return game
 
     def _check_game(self, name: str, game: object) -> None:
-        """Raises MoemctsError for what is no game, and for one under whose own name nothing of it would be found."""
+        """Raises MoemctsError unless it is a game whose spec has the registered name, under which the rest is looked
+        up.
+        """
         from moemcts.game import Game, GameSpec
 
         if not isinstance(game, Game):
@@ -178,21 +180,21 @@ class Plugins:
         )
 
     def game_settings(self, reference: str) -> Mapping[str, Any]:
-        """Returns the settings of a run that fit the game that a user names, by dotted path."""
+        """Returns the settings of a run that suit the game that a reference names, by dotted path."""
         return self.games.entry(parse_reference(reference)[0]).settings
 
     def search_settings(self, game: Game) -> Mapping[str, Any]:
-        """Returns what a search does in a game where nobody says otherwise, by the names of `SearchConfig`."""
+        """Returns a game's default search settings, by the names of `SearchConfig`."""
         name = game.spec.name
-        # A game that a program made by itself is nobody's.
+        # Games created by user code without a plugin are not registered.
         return self.games.entry(name).search if self.games.knows(name) else {}
 
     def game_preset(self, reference: str, preset: str) -> Mapping[str, Any]:
-        """Returns what a preset says of the game that a user names, over what it says anywhere, in tables."""
+        """Returns the tables that a game has for a preset, which override the preset's general ones."""
         return self.games.entry(parse_reference(reference)[0]).presets.get(preset, {})
 
     def gate(self, reference: str, game: Game) -> PhaseGate:
-        """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
+        """Returns the gate that a reference names, such as `steps?cuts=93,252`, or a saved gate from its path."""
         if reference.endswith(SAVED_GATE):
             from moemcts.learn.gates.saved import load_gate
 
@@ -202,15 +204,15 @@ class Plugins:
         return named(self.gates.for_game(game.spec.name).make(reference, game), reference)
 
     def complete_gate(self, reference: str, game: Game) -> str:
-        """Returns the reference with the options that a gate finds by playing where the user names none.
+        """Returns the reference with values for those options that the gate would otherwise determine by playing games.
 
-        It makes the same gate for good, however such options are found later.
+        The result names the same gate even if the way of determining them changes.
         """
         if reference.endswith(SAVED_GATE):
             return reference
         name, options = parse_reference(reference)
         entries = self.gates.for_game(game.spec.name)
-        # A name that there is not is told by who makes the gate.
+        # An unknown name raises when the gate is made.
         found = entries.entry(name).found if entries.knows(name) else ()
         missing = [option for option in found if option not in options]
         if not missing:
@@ -222,7 +224,7 @@ class Plugins:
         return extend_reference(reference, {option: parameters[option] for option in missing})
 
     def agent(self, reference: str, game: Game) -> Agent:
-        """Returns the agent that a user names for a game."""
+        """Returns the agent that a reference names, for a game."""
         from moemcts.agents import named_agent
 
         return named_agent(self.agents.for_game(game.spec.name).make(reference, game), reference)
@@ -232,12 +234,12 @@ class Plugins:
         return self.networks.make(reference, observation_shape, num_actions)
 
     def complete_network(self, reference: str, game: Game, *, faced: str | None = None) -> str:
-        """Returns the reference with the options that the game decides where the user does not.
+        """Returns the reference with the options that depend on the game, unless the user has set them.
 
-        A game that declares policy planes gets them. Where a search values all players by itself, because there are
-        more than two or the game has no fixed sum, and no agent answers for the others, networks value all of them:
-        `num_values`. Where one does answer, only the searched player's value is asked for. `faced` is that agent, empty
-        where nobody answers, and the game's default agent where nothing is said.
+        Networks get the game's `policy_planes`, if any. They get `num_values`, to output values of all players, if the
+        game has more than two players or no fixed sum and the search itself plays for all of them. If an agent plays
+        for the other players, only the value of the searching player is needed. `faced` is that agent: empty for none,
+        None for the game's default agent.
         """
         name, options = parse_reference(reference)
         accepted = option_types(self.networks[name].make, num_given=2) if name in self.networks else {}
@@ -251,7 +253,7 @@ class Plugins:
         return extend_reference(reference, missing)
 
     def scheme(self, reference: str) -> Scheme:
-        """Returns the learning scheme that a user names, such as `weighted?a=10`."""
+        """Returns the learning scheme that a reference names, such as `weighted?a=10`."""
         from moemcts.learn.schemes.scheme import checked_scheme
 
         return checked_scheme(self.schemes.make(reference), reference)
@@ -261,23 +263,23 @@ class Plugins:
         return Path(self.weights.make(name))
 
     def board(self, game: Game) -> Board | None:
-        """Returns how a page shows a game's positions; None where its plugin does not say."""
+        """Returns how pages draw a game's positions; None if no plugin defines it."""
         entries = self.boards.for_game(game.spec.name)
         board: Board | None = entries.make(next(iter(entries)), game) if entries else None
         return board
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:
-        """Returns what writes games in a format, such as `jsonl`."""
+        """Returns the function that writes games in a format, such as `jsonl`."""
         write: WriteReplays = self.replay_formats.for_game(game.spec.name).make(name, game)
         return write
 
     def reader(self, reference: str, game: Game) -> Reader:
-        """Returns what turns files of games into a dataset, such as `pgn?min_elo=2200`."""
+        """Returns what converts files of games into a dataset, such as `pgn?min_elo=2200`."""
         reader: Reader = self.readers.for_game(game.spec.name).make(reference, game)
         return reader
 
     def reader_of(self, file: Path, game: Game) -> str:
-        """Returns the name of the reader of a file, by its endings; raises UsageError where the game has none."""
+        """Returns the name of the reader for a file, by its suffixes; raises UsageError if the game has none."""
         named = self.readers.for_game(game.spec.name)
         for suffix in reversed(file.suffixes):
             if suffix.removeprefix(".").lower() in named:
@@ -287,18 +289,18 @@ class Plugins:
         raise UsageError(f"{game.spec.name} reads no games from {file}: expected a dataset's folder{files}")
 
     def default_agent(self, game: Game) -> str | None:
-        """Returns the name of the agent that a game declares its default; None where it declares none."""
+        """Returns the name of a game's default agent; None if it has none."""
         entries = self.agents.for_game(game.spec.name)
         return next((name for name, entry in entries.items() if entry.default), None)
 
     def player(self, game: Game) -> str:
-        """Returns the name of the agent that plays a game where the user names none: its default, or `random`."""
+        """Returns the name of the agent that plays if the user names none: the game's default, or `random`."""
         return self.default_agent(game) or RANDOM
 
     def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
         """Lets plugins add commands to the command line and to its group `data`.
 
-        Returns what went wrong, by plugin; the others are not harmed.
+        Returns error messages by plugin; a failing plugin does not affect the others.
         """
         problems, groups = {}, {"app": app, "data": data}
         for hooks in self._hooks:
@@ -311,7 +313,7 @@ class Plugins:
 
 @functools.cache
 def plugins() -> Plugins:
-    """Returns the plugins of this installation, each loaded once; one that fails to import does no harm to others."""
+    """Returns the installed plugins, loaded once; a plugin that fails to import does not affect the others."""
     from importlib.metadata import entry_points
 
     from moemcts import builtins
@@ -324,7 +326,7 @@ def plugins() -> Plugins:
             module = point.load()
             registers = dict(found.add(point.name, module))
         except NothingRegistered:
-            # A module may be there for what importing it does, such as making environments known to Gymnasium.
+            # A module may be imported only for its side effects, such as registering environments with Gymnasium.
             where = getattr(module, "__file__", None) or ", ".join(getattr(module, "__path__", [f"{module!r:.80}"]))
             note = f"nothing is marked with @hookimpl in {where}"
         except (Exception, SystemExit) as problem:
@@ -335,5 +337,5 @@ def plugins() -> Plugins:
 
 
 def _own_first(point: EntryPoint) -> tuple[bool, str]:
-    """Returns a plugin's place: where two want a name, what comes with the framework has it."""
+    """Sort key of plugins: those that come with the framework are first, so that they win conflicts of names."""
     return point.dist is None or point.dist.name != DISTRIBUTION, point.name

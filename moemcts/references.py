@@ -1,4 +1,4 @@
-"""How names with options are written: `steps?cuts=93,252`."""
+"""Syntax of references, names with options: `steps?cuts=93,252`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
     """Returns the name and the options of `name?option=value&option=value`.
 
     Values are integers, numbers, `true`, `false`, lists separated by commas, or words.
-    Raises UsageError if an option has no value or comes twice.
+
+    Raises UsageError if an option has no value or is repeated.
     """
     name, _, query = text.partition("?")
     options: dict[str, Any] = {}
@@ -29,9 +30,9 @@ def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_value(text: str) -> Any:
-    """Returns the value of one option: an integer, a number, `true`, `false`, a list separated by commas, or a word.
+    """Returns the value of an option: an integer, a number, `true`, `false`, a list separated by commas, or a word.
 
-    A list may be in brackets, as JSON and TOML have it, its words with or without quotes.
+    A list may be in brackets, as in JSON and TOML, with or without quotes around its words.
     """
     is_bracketed = text.startswith("[") and text.endswith("]")
     if is_bracketed or "," not in text:
@@ -45,20 +46,20 @@ def parse_value(text: str) -> Any:
 
 
 def format_reference(name: str, options: Mapping[str, Any]) -> str:
-    """Returns what `parse_reference` reads back."""
+    """Returns a reference, the inverse of `parse_reference`."""
     return name + "".join(
         f"{'&' if i else '?'}{key}={format_value(value)}" for i, (key, value) in enumerate(options.items())
     )
 
 
 def extend_reference(text: str, options: Mapping[str, Any]) -> str:
-    """Returns a reference with further options; what was written stays as it was written."""
+    """Returns a reference with options appended; the original text is kept as it is."""
     added = format_reference("", options)[1:]
     return f"{text}{'&' if '?' in text else '?'}{added}" if added else text
 
 
 def format_value(value: Any) -> str:
-    """Returns what `parse_value` reads back."""
+    """Returns a value as text, the inverse of `parse_value`."""
     if isinstance(value, list | tuple):
         return ",".join(map(format_value, value)) + ("," if len(value) == 1 else "")
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""What plugins register of one kind: names and families of names, and what is made of them."""
+"""Registries, one for each kind of registration: lookup by name or family, and creation from references."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from moemcts.options import checked_options, misfit, told
 from moemcts.references import parse_reference
 
 FAMILY = ":"
-"""What the name of a family ends with; its members are written behind it."""
+"""The last character of a family's name; the member's name follows it."""
 
 
 class Registry(dict[str, Registration]):
-    """The entries of one kind by name."""
+    """The entries of one kind, by name."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class Registry(dict[str, Registration]):
         missing: Sequence[str] = (),
         of_others: Sequence[Registration] = (),
     ) -> None:
-        """Raises UsageError where one name is registered twice. `missing` says, a line each, why names may be missing
-        here; who has the list adds to it. `of_others` are the entries that a game cannot use.
+        """Raises UsageError if a name is registered twice. `missing` has a line for each reason why names may be
+        missing; its owner may append to it. `of_others` are entries that the game cannot use.
         """
         super().__init__()
         self.kind = kind
@@ -37,18 +37,18 @@ class Registry(dict[str, Registration]):
             self.add(entry)
 
     def add(self, entry: Registration) -> None:
-        """Adds an entry; raises UsageError where its name is taken, or one of its games has another default."""
+        """Adds an entry; raises UsageError if its name is taken or one of its games already has a default."""
         if entry.name in self:
             raise UsageError(f"two plugins register the {self.kind} {entry.name!r}")
         self.check_default(entry)
         self[entry.name] = entry
 
     def grown(self, entries: Iterable[Registration]) -> Self:
-        """Returns a registry with these entries behind its own; raises UsageError as `add`."""
+        """Returns a copy with further entries appended; raises UsageError as `add` does."""
         return type(self)(self.kind, [*self.values(), *entries], missing=self._missing)
 
     def check_default(self, entry: Registration) -> None:
-        """Raises UsageError for a default of a game that has one: which is taken would be chance."""
+        """Raises UsageError for a second default of the same game, as the choice between them would be arbitrary."""
         for other in self.values() if entry.default else ():
             if other.default and (shared := _shared_games(entry, other)):
                 raise UsageError(
@@ -63,15 +63,15 @@ class Registry(dict[str, Registration]):
         return type(self)(self.kind, usable, missing=self._missing, of_others=others)
 
     def knows(self, name: str) -> bool:
-        """Returns whether a name is registered, or is in a family that is."""
+        """Returns whether a name is registered, itself or through its family."""
         return name in self or self.is_member(name)
 
     def is_member(self, name: str) -> bool:
-        """Returns whether a name is in a family, `family:member`, and not one of its own."""
+        """Returns whether a name is a member of a family, `family:member`, and not registered itself."""
         return bool(self._member(name))
 
     def entry(self, name: str) -> Registration:
-        """Returns the entry of a name, or of the family that it is in; raises UsageError where there is none."""
+        """Returns the entry of a name or of its family; raises UsageError for an unknown name."""
         if name in self:
             return self[name]
         if self.is_member(name):
@@ -79,8 +79,8 @@ class Registry(dict[str, Registration]):
         raise self.unknown(name)
 
     def unknown(self, name: str, others: Iterable[str] = ()) -> UsageError:
-        """Returns the error for a name that there is not: the games that it is for or else the nearest of these and of
-        `others`, and why names may be missing.
+        """Returns the error for an unknown name: the games it is registered for, or else the closest match among these
+        names and `others`, and the reasons why names may be missing.
         """
         known = [*self, *others]
         games = [game for entry in self._of_others if entry.name == name for game in entry.games]
@@ -91,10 +91,10 @@ class Registry(dict[str, Registration]):
         return UsageError("; ".join([told, *self._missing]))
 
     def make(self, reference: str, *arguments: Any) -> Any:
-        """Returns what an entry makes of a user's reference and the arguments of its kind.
+        """Returns the object that a reference names; `arguments` are the positional arguments of its kind.
 
-        Raises UsageError for a name or an option that there is not and for what the maker refuses by ValueError,
-        MoemctsError where it takes other arguments than those of its kind and, with the place, where it fails.
+        Raises UsageError for an unknown name or option and for a ValueError of the factory, MoemctsError, with the
+        location, if the factory has another signature than its kind or fails otherwise.
         """
         name, options = parse_reference(reference)
         entry = self.entry(name)
@@ -124,30 +124,32 @@ class Registry(dict[str, Registration]):
         return made
 
     def _member(self, name: str) -> tuple[str, ...]:
-        """Returns what a name says behind its family; nothing for a name of its own."""
+        """Returns the member of a family that a name denotes; empty if the name itself is registered."""
         family, _, member = name.partition(FAMILY)
         return (member,) if member and name not in self and family + FAMILY in self else ()
 
 
 def _is_of_options(error: Exception, options: Iterable[str]) -> bool:
-    """Returns whether a maker could not be called, or hands on to others an option that they do not take."""
+    """Returns whether the call itself failed because of its arguments, or an option was passed on to code that rejects
+    it.
+    """
     calls = traceback.walk_tb(error.__traceback__)
     refused = any(f"unexpected keyword argument '{option}'" in str(error) for option in options)
     return isinstance(error, TypeError) and (refused or len(list(calls)) == 1)
 
 
 def _shared_games(entry: Registration, other: Registration) -> str:
-    """Returns the games that two entries are both for, in words; empty where there is none."""
+    """Returns the games that both entries apply to, as text; empty if there are none."""
     if not entry.games or not other.games:
         return ", ".join(entry.games or other.games) or "all"
     return ", ".join(game for game in entry.games if game in other.games)
 
 
 class RegistryByGame(Registry):
-    """The entries of a kind of which a game can use one of each name; the second of a name has its games in its key."""
+    """Entries of a kind whose names are unique per game; if a name is taken, the key includes the entry's games."""
 
     def add(self, entry: Registration) -> None:
-        """Adds an entry; raises UsageError where one of its games could not tell it from another."""
+        """Adds an entry; raises UsageError if one of its games already has an entry of that name."""
         for other in (other for other in self.values() if other.name == entry.name):
             if shared := _shared_games(entry, other):
                 raise UsageError(f"two plugins register the {self.kind} {entry.name!r} for {shared}")

@@ -1,4 +1,4 @@
-"""What sections of settings have in common: they are frozen, know their names, and files say of them what they need."""
+"""Base classes of settings: frozen, strict, and aware of which settings have no effect."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 
 class Mark:
-    """What is said of a setting beside its type, as in `Annotated[float, LATER]`."""
+    """Metadata of a setting, as in `Annotated[float, LATER]`."""
 
 
 class Idle(Mark):
-    """Values of other settings of a section beside which a setting has no effect: where each has one of those named.
+    """Marks a setting that has no effect if each of the named settings has one of the given values.
 
-    `Annotated[int, Idle(schedule=("constant", "cosine"))]`. Of several such marks one is enough.
+    `Annotated[int, Idle(schedule=("constant", "cosine"))]`. Of several such marks, one is enough.
     """
 
     def __init__(self, **values: tuple[object, ...]) -> None:
         self.values = values
 
     def reason(self, section: Section, prefix: str) -> str:
-        """Returns why nothing comes of the setting, names with a prefix; empty where something does."""
+        """Returns why the setting has no effect, with prefixed names; empty if it has one."""
         found = {name: getattr(section, name) for name in self.values}
         if any(value not in self.values[name] for name, value in found.items()):
             return ""
@@ -34,22 +34,23 @@ class Idle(Mark):
 
 
 LATER = Mark()
-"""A setting that files did not have before: where it has its default it is left out, so that they stay as they were."""
+"""Marks a setting that was added later: it is not written to files while it has its default, so that these do not
+change."""
 
 
 class Frozen(BaseModel):
-    """A table of a file: it stays as it was read, and what it does not know is refused."""
+    """A frozen table of a file; unknown keys are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Section(Frozen):
-    """A part of the settings."""
+    """A section of the settings."""
 
     def idle(self, prefix: str = "") -> Iterator[tuple[str, str]]:
-        """Yields the settings of which nothing comes beside the others, and why in words; names with a prefix.
+        """Yields the settings that have no effect given the others, with the reason in words; `prefix` precedes names.
 
-        Those of sections in it are named by dotted paths.
+        Settings of nested sections are named by dotted paths.
         """
         for name, field in type(self).model_fields.items():
             if isinstance(section := getattr(self, name), Section):
@@ -69,5 +70,5 @@ class Section(Frozen):
 
 
 def told(value: object) -> str:
-    """Returns a value as files and options say it: `true`, `0.5`, `puct`."""
+    """Returns a value as written in files and options: `true`, `0.5`, `puct`."""
     return value if isinstance(value, str) else json.dumps(value)

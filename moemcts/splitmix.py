@@ -1,4 +1,4 @@
-"""SplitMix64 (Steele, Lea, Flood 2014): the native search's random numbers, and numbers drawn by what they are of."""
+"""SplitMix64 (Steele, Lea, Flood 2014): the native search's random numbers, and hashes of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def uniform_of(numbers: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-    """Returns a number in [0, 1) for each number, which depends on it and the seed alone."""
+    """Returns a number in [0, 1) for each of `numbers`, which depends only on it and the seed."""
     with np.errstate(over="ignore"):
         z = numbers.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(_GAMMA)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(_FACTORS[0])
@@ -23,9 +23,9 @@ def uniform_of(numbers: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
 
 
 def mixed(numbers: Iterable[int], start: int = 0) -> int:
-    """Returns 64 bits of whole numbers in their order, mixed into `start`: the key of a position by what led to it.
+    """Returns a 64-bit hash of a sequence of integers, continued from `start`: a position's key from its history.
 
-    `mixed(b, mixed(a))` is that of `a` and `b` one behind the other.
+    `mixed(b, mixed(a))` is the hash of `a` followed by `b`.
     """
     for number in numbers:
         start = _spread((start + int(number) + _GAMMA) % 2**64)
@@ -73,7 +73,7 @@ class SplitMix64:
 
 
 def _spread(z: int) -> int:
-    """Returns 64 bits of which each depends on all of `z`, the finaliser."""
+    """Returns the output function of SplitMix64: every bit depends on all bits of `z`."""
     z = (z ^ z >> 30) * _FACTORS[0] % 2**64
     z = (z ^ z >> 27) * _FACTORS[1] % 2**64
     return z ^ z >> 31

@@ -1,4 +1,4 @@
-"""Whether work beside other work still has somebody who waits for it."""
+"""Cancellation of background work that nothing waits for any more."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 SECONDS_TO_LISTEN = 0.2
-"""After which whoever waits for others looks whether to wait on."""
+"""Polling interval, in seconds, at which waiting code checks for cancellation."""
 
 
 class Stopped(BaseException):
-    """Ends work that nobody waits for any more; not an Exception, or who catches what agents raise would go on."""
+    """Cancels work; derives from BaseException so that code which catches errors of agents does not swallow it."""
 
 
 @contextlib.contextmanager
 def wanted_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """Within the block, and in its thread alone, `check_wanted` asks this, and whatever it asks outside."""
+    """Within the block, in this thread only, `check_wanted` raises unless `is_wanted()` and enclosing checks hold."""
     asked_outside = _IS_WANTED.get()
     token = _IS_WANTED.set(lambda: asked_outside() and is_wanted())
     try:
@@ -26,7 +26,7 @@ def wanted_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_wanted() -> None:
-    """Raises Stopped where nobody waits any more for what this thread does."""
+    """Raises Stopped if the work of this thread has been cancelled."""
     if not _IS_WANTED.get()():
         raise Stopped
 
@@ -35,6 +35,6 @@ def _always() -> bool:
     return True
 
 
-# A thread has its own, so what goes on beside other work can be stopped wherever it waits, without being handed a way
-# to ask through all that it calls.
+# A context variable is separate for each thread and reaches all functions that it calls, without passing a callback
+# through them.
 _IS_WANTED: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=_always)

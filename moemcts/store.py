@@ -1,4 +1,4 @@
-"""Run folders: everything a run needs and makes, written so that a kill at any moment loses nothing."""
+"""Crash-safe files and run folders: writes are atomic, so that killing a process at any moment loses nothing."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ import tomli_w
 from moemcts.errors import DamagedFile, MoemctsError, UsageError, unreadable
 
 MANIFEST = "manifest.toml"
-"""What says of samples, experts and exports what they are, in their folder."""
+"""Describes the samples, experts or exports in its folder."""
 _PATIENCE = 0.5
-"""Seconds to wait for a lock: whoever only looks gives it back at once."""
+"""Seconds to wait for a lock, as processes that only read release it at once."""
 _HOLDER = ".holder"
 _PART = re.compile(r"\..+\.(?P<process>\d+)(-\d+)?\.part")
-"""Names of what is being written: hidden, with the writer's process, and of files its thread."""
+"""Names of partially written files and folders: hidden, with the writer's process id and, for files, its thread id."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file so that whoever looks sees the old one or the new one, whole.
+    """Writes a file atomically: readers see either the old content or the new one.
 
-    Raises MoemctsError where it cannot be written, a full disk included; the old file is untouched then.
+    Raises MoemctsError if it cannot be written, for example because the disk is full; the old file is kept then.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:
@@ -51,10 +51,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Keeps the folder, which is made if need be, to this process for a while; the lock ends with the process.
+    """Locks a folder for this process within the block, creating it if necessary; the lock ends with the process.
 
-    What writers that were killed have left half-written in it is removed. Raises MoemctsError if another process has
-    the folder, or it cannot be written.
+    Removes partially written files of killed writers. Raises MoemctsError if another process holds the lock, or if the
+    folder cannot be written.
     """
     from filelock import FileLock, Timeout
 
@@ -78,13 +78,13 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 def cache_folder() -> Path:
-    """Returns where things are kept that can be had again: `$XDG_CACHE_HOME/moemcts` or the like."""
+    """Returns the folder of files that can be obtained again: `$XDG_CACHE_HOME/moemcts` or its equivalent."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(base) if base else Path.home() / ".cache") / "moemcts"
 
 
 def check_path(path: Path) -> None:
-    """Raises UsageError for a path that no file can have or that no text can name."""
+    """Raises UsageError for a path that the file system does not allow or that is not valid UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -99,9 +99,9 @@ def check_path(path: Path) -> None:
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Removes what writers left half-written in a folder when they were killed; only for who has it to themselves.
+    """Removes partially written files of killed writers; call it only with exclusive access to the folder.
 
-    What other processes are writing below it stays.
+    Files that other running processes are writing below it are kept.
     """
     for path in sorted(folder.rglob(".*.part")):
         if is_leftover(path):
@@ -110,20 +110,21 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def is_leftover(path: Path) -> bool:
-    """Returns whether a path is what a writer that no longer runs has left half-written."""
+    """Returns whether a path is a partially written file or folder whose writer no longer runs."""
     found = _PART.fullmatch(path.name)
     return found is not None and not _is_running(int(found["process"]))
 
 
 def _is_running(process: int) -> bool:
-    """Returns whether another process of that number runs; ours is not at work yet, so its number was another's.
+    """Returns whether another process with this id runs; this process has written nothing yet, so its own id was
+    reused.
 
-    Nobody's number is 0, which stands in the names of what is being removed.
+    Id 0 stands for no process; it is in the names of folders that are being removed.
     """
     if process == 0:
         return False
     if os.name == "nt":
-        # There a signal is no question; what may belong to another stays.
+        # On Windows `os.kill` terminates the process, so a possible writer is assumed to run.
         return process != os.getpid()
     try:
         os.kill(process, 0)
@@ -135,7 +136,7 @@ def _is_running(process: int) -> bool:
 
 
 def _holder(folder: Path) -> str:
-    """Returns the number of the process that has a folder, with its machine where that is another one."""
+    """Returns the id of the process that holds a folder's lock, with its host if that is another one."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         process, _, machine = (folder / _HOLDER).read_text().strip().partition(" ")
         is_elsewhere = machine not in ("", platform.node())
@@ -144,7 +145,7 @@ def _holder(folder: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Returns the content of a file; raises DamagedFile if it cannot be read."""
+    """Returns a file's content; raises DamagedFile if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -157,9 +158,9 @@ def digest(data: bytes | memoryview) -> str:
 
 
 def manifest_digest(folder: Path, *, length: int = 16) -> str:
-    """Returns the first digits of the SHA-256 of a folder's manifest, which holds those of the other files in it.
+    """Returns the first digits of the SHA-256 of a folder's manifest, which includes the hashes of its other files.
 
-    Raises DamagedFile where there is none.
+    Raises DamagedFile if there is no manifest.
     """
     return digest(read_bytes(folder / MANIFEST))[:length]
 
@@ -170,12 +171,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_toml(path: Path, values: Mapping[str, Any]) -> None:
-    """Writes a TOML file atomically; entries that are None are left out."""
+    """Writes a TOML file atomically, without entries that are None."""
     write_text(path, tomli_w.dumps(_without_none(values)))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Returns what a TOML file holds; raises UsageError where there is none and DamagedFile where it is no TOML."""
+    """Returns the content of a TOML file; raises UsageError if it does not exist and DamagedFile if it is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -191,7 +192,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Returns what a JSON file holds; raises UsageError where there is none and DamagedFile where it is no JSON."""
+    """Returns the content of a JSON file; raises UsageError if it does not exist and DamagedFile if it is not JSON."""
     try:
         return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -203,7 +204,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Returns what a text of JSON says; raises ValueError where it is none, or is nested too deeply to be read."""
+    """Returns the value of JSON text; raises ValueError if it is invalid or nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -216,7 +217,7 @@ def write_json(path: Path, values: Any) -> None:
 
 
 def as_read(values: Any) -> Any:
-    """Returns values as `read_json` gives them back once they were written: lists for tuples, words for keys."""
+    """Returns values as `read_json` would return them after writing: lists for tuples, strings for keys."""
     return json.loads(json.dumps(values))
 
 

@@ -1,6 +1,6 @@
-"""The laws of games, gates and evaluators as functions that anyone can call on their own.
+"""Checks of the laws of games, gates, evaluators and other plugins, as functions for use in tests.
 
-Each raises `BrokenLaw`, an AssertionError, that says which law does not hold and where.
+Each raises `BrokenLaw`, an AssertionError that says which law is violated and where.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ __all__ = [
 ]
 
 NUM_COPIES = 50
-"""Positions, about, that are looked at in another process."""
+"""Approximate number of positions that are checked in another process."""
 MOST_STEPS = 60
-"""Of each game that an agent is tested in, so that long ones take no minutes."""
+"""Maximum steps of each game in which an agent is tested, so that long games do not take minutes."""
 NUM_SEARCHED = 8
-"""Views of the first game, beside its start, that are searched."""
+"""Number of views of the first game, in addition to its start, that are searched."""
 
 
 def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     """Plays random games and asserts the laws of `Game` at every position.
 
-    Returns what was checked, how often, and what could not be. Positions are checked before anything is played in them,
-    so that the first law that is broken is told. Raises BrokenLaw, and whatever a method of the game raises, with a
+    Returns which laws were checked, how often, and which could not be. Positions are checked before any move is played
+    in them, so that the first violation is reported. Raises BrokenLaw, and any error of the game's own methods, with a
     note that says where.
     """
     _check_is_one(game, "a game", "initial_state")
@@ -89,9 +89,9 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
 
 
 def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
-    """Asserts that a gate gives every view weights that sum to one, whatever batch the view is in.
+    """Asserts that a gate's weights sum to one for every view and do not depend on the batch.
 
-    Raises MoemctsError where it has no name, no names of its phases, or parameters that cannot be written down.
+    Raises MoemctsError if it has no name, no phase names, or parameters that are not JSON values.
     """
     _check_is_one(gate, "a gate", "weights")
     named(gate, type(gate).__name__)
@@ -122,11 +122,11 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
 
 
 def check_scheme(scheme: Scheme, gates: Sequence[PhaseGate]) -> list[Law]:
-    """Asserts that a scheme says what trainings of the experts of each gate cost and, where these are stages, has the
-    same ones whenever it is asked.
+    """Asserts that a scheme returns a valid training cost for each gate's experts and, if it trains in stages, always
+    the same stages.
 
-    Gates that the scheme refuses are left out; raises UsageError, with the reason of the last, where it refuses all.
-    What a scheme trains in another way than by stages is not checked.
+    Gates that the scheme rejects are skipped; if it rejects all, the last UsageError is raised. Schemes that do not
+    train in stages are checked for their cost only.
     """
     _check_is_one(scheme, "a scheme", "fit")
     laws = Laws()
@@ -153,7 +153,7 @@ def check_scheme(scheme: Scheme, gates: Sequence[PhaseGate]) -> list[Law]:
 
 
 def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
-    """Asserts that evaluations have the right shapes and finite numbers, and that rows do not influence each other."""
+    """Asserts that evaluations have the right shapes and are finite, and that rows are independent of each other."""
     _check_is_one(evaluator, "an evaluator", "evaluate")
     laws = Laws()
     views = game.views(list(random_pairs(game, num_games, seed)))
@@ -178,14 +178,14 @@ def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, see
 
 
 def _batches(count: int, seed: int) -> list[tuple[IntArray, str]]:
-    """Returns rows to ask for again: all in another order, some of them, and a few one by one."""
+    """Returns rows to evaluate again: all of them permuted, some of them, and a few one by one."""
     rows = np.random.default_rng(seed).permutation(count)
     alone = [rows[index : index + 1] for index in range(min(count, 8))]
     return [(rows, "order of the views"), *((some, "other views") for some in (rows[: count // 3 + 1], *alone))]
 
 
 def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
-    """Asserts that a board draws every position for every player, and that what is clicked on it are actions."""
+    """Asserts that a board draws every position for every player, and that its clickable areas stand for actions."""
     _check_is_one(board, "a board", "draw")
     laws = Laws()
     num_players = game.spec.num_players
@@ -201,11 +201,11 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
 
 
 def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
-    """Asserts that an agent plays legal actions from every seat, and that it answers many views at once.
+    """Asserts that an agent plays legal actions from every seat, and that it can be asked about many views at once.
 
-    Games are played as far as their first `MOST_STEPS` steps. Where the first of them, played again after the others,
-    goes otherwise, that is noted and no law is broken: an agent may look at a clock. Raises MoemctsError where the
-    agent has no name.
+    Games are played for at most `MOST_STEPS` steps. If the first game differs when it is repeated after the others,
+    this is noted and not a violation, since an agent may depend on the clock. Raises MoemctsError if the agent has no
+    name.
     """
     _check_is_one(agent, "an agent", "act")
     named_agent(agent, type(agent).__name__)
@@ -236,13 +236,13 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
 
 
 def _check_is_one(found: object, kind: str, method: str) -> None:
-    """Raises TypeError for what is none of a kind, such as its class, what makes it, or its name."""
+    """Raises TypeError if it is not an object of the right kind, but for example its class, a factory or a name."""
     if isinstance(found, type) or not callable(getattr(found, method, None)):
         raise TypeError(f"expected {kind}, an object with a method {method}, got {found!r:.80}")
 
 
 def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> list[list[int]]:
-    """Returns what is played in a game in which an agent has all seats, each action of which is checked."""
+    """Returns the actions of a game in which the agent plays all seats, after checking each."""
     num_players = game.spec.num_players
     table = Table(
         state=game.initial_state(index),
@@ -261,12 +261,12 @@ def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> lis
 
 
 def _shared_generators() -> str:
-    """Returns the state of the generators that all code of a process shares."""
+    """Returns the state of the global random generators of Python and NumPy."""
     return repr((random.getstate(), np.random.get_state()))  # noqa: NPY002
 
 
 def _check_search(game: Game, states: Sequence[State], laws: Laws) -> None:
-    """Checks that the positions of a game are searched, as their players perceive them."""
+    """Checks that positions of a game can be searched, as their players perceive them."""
     start, *later = ((state, player) for state in states for player in state.active_players if player != CHANCE)
     pairs = [start, *spread(later, NUM_SEARCHED)]
     with placed(f"in a search from {len(pairs)} positions of the first game, as their players perceive them"):

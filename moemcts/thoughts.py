@@ -1,4 +1,4 @@
-"""Thoughts: decisions that are interrupted by questions to evaluators, so that many may be under way at once."""
+"""Thoughts: decisions as coroutines that yield requests to evaluators, so that many can be in flight at once."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from moemcts.stopping import check_wanted
 T = TypeVar("T")
 K = TypeVar("K")
 Question = tuple[Evaluator, Views]
-"""Who is asked, and about what."""
+"""An evaluator and the views to evaluate."""
 Thought = Generator[Question, Evaluation, T]
-"""Yields questions, is sent their answers, and returns what it comes to."""
+"""A generator that yields questions, is sent their evaluations, and returns a result."""
 
 
 def think(thought: Thought[T]) -> T:
-    """Returns what a thought comes to; its questions are answered here, one after the other.
+    """Runs a thought to its end and returns its result; evaluates its questions synchronously.
 
-    Raises Stopped before a question whose answer nobody waits for any more.
+    Raises Stopped before a question if the work has been cancelled.
     """
     go_on: Callable[[], Question] = partial(next, thought)
     try:
@@ -43,11 +43,11 @@ def think(thought: Thought[T]) -> T:
 
 
 class Flight(Generic[K, T]):
-    """Thoughts that are under way together: while the question of one is answered by a thread, another goes on here.
+    """Runs several thoughts concurrently: while a background thread evaluates one's question, another continues here.
 
-    Questions are answered one at a time in the order in which they are asked, and thoughts go on in the same order:
-    what happens when depends on no clock. Evaluators and searches leave Python's lock while they work. As a context it
-    leaves nothing behind that goes on.
+    Questions are evaluated one at a time, in the order in which they are asked, and thoughts resume in the same order,
+    so that the order of events does not depend on timing. Evaluators and searches release the GIL while they work. On
+    exit from the context, pending evaluations are cancelled or awaited and all thoughts closed.
     """
 
     def __init__(self) -> None:
@@ -61,24 +61,24 @@ class Flight(Generic[K, T]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for _, _, answer in self._asking:
             answer.cancel()
-        # Whoever interrupts this may start something else: nothing is evaluated behind its back.
+        # Whatever interrupts this may start other work: no evaluation continues in the background.
         wait([answer for _, _, answer in self._asking if not answer.cancelled()])
         self._thread.shutdown()
         for _, thought, _ in self._asking:
             thought.close()
 
     def __len__(self) -> int:
-        """How many are under way, or at their end and not landed."""
+        """The number of thoughts in flight, including finished ones that have not been landed."""
         return len(self._asking) + len(self._done)
 
     def start(self, key: K, thought: Thought[T]) -> None:
-        """Goes through a thought to its first question; `key` names it when it is at its end."""
+        """Runs a thought to its first question; `land` returns `key` with its result."""
         self._go_on(key, thought, partial(next, thought))
 
     def land(self) -> tuple[K, T]:
-        """Returns the next thought that is at its end, its key and what it came to.
+        """Returns the key and the result of the next finished thought.
 
-        Raises what a thought raises, IndexError where none is under way, Stopped where nobody waits any more.
+        Raises the thought's exception, IndexError if there is none, Stopped if the work has been cancelled.
         """
         while not self._done:
             check_wanted()
@@ -99,7 +99,7 @@ class Flight(Generic[K, T]):
 
 
 class _Asking(NamedTuple, Generic[K, T]):
-    """A thought that waits for an answer."""
+    """A thought that waits for an evaluation."""
 
     key: K
     thought: Thought[T]

@@ -1,4 +1,4 @@
-"""Views of games written in Python, encoded one after the other."""
+"""Views of games written in Python, encoded one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ViewList:
-    """Views of a game whose states are Python objects."""
+    """A batch of views of a game whose states are Python objects."""
 
     def __init__(self, spec: GameSpec, views: Sequence[View]) -> None:
         self._spec = spec
@@ -25,7 +25,7 @@ class ViewList:
         return len(self._views)
 
     def __getitem__(self, row: int) -> View:
-        # As in native views. In arrays of rows -1 is one that was not found, never the last.
+        # As in native views: -1 in an array of rows means "not found", never the last row.
         if not 0 <= row < len(self._views):
             raise IndexError(f"expected a row from 0 on and below {len(self._views)}, got {row}")
         return self._views[row]
@@ -39,13 +39,13 @@ class ViewList:
     def observations(self) -> FloatArray:
         """Returns the observation of every view as `Views` does.
 
-        Raises UnlawfulGame for one of another shape, or with what is no finite number.
+        Raises UnlawfulGame for a wrong shape or a value that is not finite.
         """
         shape = self._spec.observation_shape
         planes = np.empty((len(self._views), *shape), dtype=np.float32)
         for row, (state, player) in enumerate(self._views):
             given = state.observation(player)
-            # NumPy would stretch a number, or one plane, over all.
+            # NumPy would broadcast a scalar or a single plane.
             if np.shape(given) != shape:
                 raise self._unlawful(f"expected observations of shape {shape}, got {np.shape(given)}", row)
             planes[row] = given
@@ -61,7 +61,7 @@ class ViewList:
         return np.array([ply_of(self._spec, state) for state, _ in self._views], dtype=np.int64)
 
     def legal_mask(self) -> BoolArray:
-        """Returns which actions are legal as `Views` does; raises UnlawfulGame for one that the game does not have."""
+        """Returns the legal actions as `Views` does; raises UnlawfulGame for one outside the game's range."""
         mask = np.zeros((len(self._views), self._spec.num_actions), dtype=np.bool_)
         for row, (state, player) in enumerate(self._views):
             if player in state.active_players:

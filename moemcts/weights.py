@@ -1,4 +1,4 @@
-"""Where the experts are that a user names: with a plugin, on a hub, behind a URL, or in a folder."""
+"""Finds the experts that a reference names: of a plugin, on a hub, at a URL, or in a folder."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from moemcts.references import parse_reference
 from moemcts.store import MANIFEST, cache_folder, digest, read_toml, write_bytes
 
 WEIGHTS = "weights:"
-"""What stands before the name of experts that come with a plugin."""
+"""Prefix of the names of experts that come with a plugin."""
 HUB = "hf:"
-"""What stands before a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
+"""Prefix of a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
 CARD = "card.toml"
-"""What is told of experts that come with a plugin, beside their manifest: how they were made, how good they are."""
+"""Describes experts that come with a plugin, in addition to their manifest: how they were made, how good they are."""
 LARGEST = 2**30
-"""Bytes that a downloaded file may have."""
+"""Maximum size of a downloaded file, in bytes."""
 LARGEST_MANIFEST = 2**20
 LARGEST_SUM = 2**32
-"""Bytes that all files of downloaded experts may have together."""
+"""Maximum total size of downloaded experts, in bytes."""
 MOST_FILES = 64
-"""Files that downloaded experts may have beside their manifest."""
+"""Maximum number of files of downloaded experts, excluding the manifest."""
 _FILE = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors")
 _SCHEME = re.compile(r"^(https?):/+")
 _TIMEOUT = 60.0
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 Fetch = Callable[[str, int], bytes]
-"""Returns a file of experts that are elsewhere, by its name and how many bytes it may have; raises MoemctsError where
-it has more, or cannot be had."""
+"""Returns a file of remote experts, given its name and its maximum size in bytes; raises MoemctsError if it is larger
+or cannot be obtained."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Shipped:
 
     @property
     def reference(self) -> str:
-        """What names them wherever a folder of experts is named."""
+        """The name to use wherever a folder of experts is expected."""
         return WEIGHTS + self.name
 
     @functools.cached_property
@@ -64,12 +64,12 @@ class Shipped:
 
     @functools.cached_property
     def card(self) -> Mapping[str, Any]:
-        """How they were made and how good they are; empty where nothing is told."""
+        """How they were made and how good they are; empty if there is no card."""
         return read_toml(self.folder / CARD) if (self.folder / CARD).exists() else {}
 
     @property
     def num_bytes(self) -> int:
-        """The size of all files."""
+        """The total size of all files."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
 
@@ -81,9 +81,9 @@ def shipped() -> list[Shipped]:
 
 
 def default_weights(game: Game) -> str | None:
-    """Returns the reference of the experts that play a game where the user names nobody; None where there are none.
+    """Returns the reference of the experts that play a game if the user names none; None if there are none.
 
-    They may see other planes than the game has, see `encoded_as`; of another encoding otherwise they are none.
+    They may have been trained on other planes than the game's (see `encoded_as`), but on no other encoding.
     """
     from moemcts.learn.fingerprint import encoding_fingerprint
 
@@ -97,7 +97,7 @@ def default_weights(game: Game) -> str | None:
 
 
 def encoded_as(experts: Path, game: Game) -> Game:
-    """Returns the game with the planes that a folder of experts was made for, where it differs in these alone."""
+    """Returns the game with the planes that a folder of experts was trained on, if it differs only in these."""
     from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
 
     manifest = read_toml(experts / MANIFEST)
@@ -106,26 +106,25 @@ def encoded_as(experts: Path, game: Game) -> Game:
     try:
         other = plugins().game(str(manifest.get("game", "")))
     except UsageError:
-        # What is wrong with the folder is said by who reads it.
+        # Whoever loads the folder reports what is wrong with it.
         return game
     return other if stored_alike(game, other) else game
 
 
 def is_reference(text: str) -> bool:
-    """Returns whether a text names experts that are not in a folder that it names."""
+    """Returns whether a text names experts by anything but the path of their folder."""
     return text.startswith((WEIGHTS, HUB, "https://", "http://"))
 
 
 def folder_of(text: str | Path) -> Path:
     """Returns the folder of the experts that a text names: `weights:NAME`, `hf:OWNER/NAME`, a URL, or a folder's path.
 
-    What is elsewhere is downloaded the first time: a manifest and safetensors, whose hashes are in the manifest.
-    Raises UsageError for a name that there is none of and for one with options, which a folder has none of,
-    MissingExtra where a hub needs a package, MoemctsError where something cannot be had, DamagedFile where it is not
-    what the manifest says.
+    Remote experts are downloaded on first use: a manifest, and safetensors files whose hashes are in the manifest.
+    Raises UsageError for an unknown name and for one with options, which folders do not have, MissingExtra if a hub
+    needs a package, MoemctsError if a download fails, DamagedFile if the files do not match the manifest.
     """
     name, options = parse_reference(str(text))
-    # A Path has lost one of a URL's slashes.
+    # Converted to a Path, a URL loses one of its slashes.
     name = _SCHEME.sub(r"\1://", name)
     if options and (is_reference(name) or (Path(name).is_dir() and not Path(text).exists())):
         raise UsageError(
@@ -142,12 +141,14 @@ def folder_of(text: str | Path) -> Path:
 
 
 def downloads() -> Path:
-    """Returns where downloads are kept."""
+    """Returns the folder of downloads."""
     return cache_folder() / "weights"
 
 
 def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
-    """Returns the folder that a reference was downloaded to; its manifest is written last, so that one is whole."""
+    """Returns the folder of a downloaded reference; its manifest is written last, so that its presence means
+    completeness.
+    """
     words = re.sub(r"[^\w.-]+", "-", reference).strip("-")[-60:]
     folder = downloads() / f"{words}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
     if (folder / MANIFEST).exists():
@@ -166,8 +167,8 @@ def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
 
 
 def _files(reference: str, manifest: bytes) -> dict[str, str]:
-    """Returns the files that a manifest names with their SHA-256, empty for a gate, whose fingerprint is checked when
-    it is loaded; raises DamagedFile for anything but safetensors beside it, and for more than `MOST_FILES`.
+    """Returns the files that a manifest names with their SHA-256, which is empty for a gate, as its fingerprint is
+    checked on loading; raises DamagedFile for files other than safetensors and for more than `MOST_FILES`.
     """
     try:
         told = tomllib.loads(manifest.decode())
@@ -210,9 +211,9 @@ def _check_size(place: str, size: int, largest: int) -> None:
 
 
 def _check_secure(url: str, *, may_be_here: bool) -> bool:
-    """Returns whether an address is one of this machine.
+    """Returns whether a URL is on this machine.
 
-    Raises UsageError for one without protection, unless it is of this machine and may be.
+    Raises UsageError unless it is HTTPS, or on this machine and `may_be_here`.
     """
     try:
         parts = urllib.parse.urlsplit(url)
@@ -225,7 +226,7 @@ def _check_secure(url: str, *, may_be_here: bool) -> bool:
 
 
 class _SecureRedirects(urllib.request.HTTPRedirectHandler):
-    """Is led on to nowhere that would not have been asked in the first place, from elsewhere not to this machine."""
+    """Follows redirects only to URLs that would be allowed as originals, and to this machine only from this machine."""
 
     def __init__(self, *, may_lead_here: bool) -> None:
         self._may_lead_here = may_lead_here
@@ -255,7 +256,7 @@ def _from_hub(name: str) -> Fetch:
             "revision": revision or None,
         }
         size = None
-        # Without a connection the hub's own cache may have the file; whatever else is wrong the download says.
+        # Offline, the file may be in the hub's own cache; other problems are reported by the download.
         with contextlib.suppress(Exception):
             size = huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(**where)).size
         _check_size(place, size or 0, largest)
