@@ -1,4 +1,4 @@
-"""The agent that searches before it moves."""
+"""An agent that plays by tree search."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from moemcts.search.selection import choose_move
 from moemcts.thoughts import Thought, think
 
 MOST_IDLE_NODES = 10_000
-"""Nodes of the largest tree of a search that is kept for the next decision, which then need not ask for memory."""
+"""Maximum tree size of a search that is kept for reuse by the next decision, to save allocations."""
 
 
 class SearchAgent:
-    """Plays what the search visits most, or draws from the visits.
+    """Plays the action with the most visits, or samples in proportion to visits.
 
-    All positions it is asked about at once are searched together and share batches; one after the other where what an
-    evaluator says of a leaf depends on its batch.
+    All views of a call are searched together and share batches, or one after the other if the evaluator's answers
+    depend on the batch.
     """
 
     def __init__(
@@ -41,10 +41,11 @@ class SearchAgent:
         queue: int | None = None,
         name: str = "search",
     ) -> None:
-        """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then.
+        """With `queue`, leaves are queued until there are that many for their expert, and then evaluated as one batch.
 
-        Raises ValueError for a queue of an evaluator that is no set of experts, of a set in which not every view asks
-        one expert, or with rollouts or a cache, and for a cache of an evaluator whose answers depend on their batch.
+        Raises ValueError for a queue with an evaluator that is not an `ExpertSet`, with a routing that may use several
+        experts per view, or with rollouts or a cache, and for a cache of an evaluator whose answers depend on the
+        batch.
         """
         self.name = name
         self.config = config
@@ -67,23 +68,23 @@ class SearchAgent:
             if queue is not None and (number := getattr(config, option)):
                 raise ValueError(f"expected no {option} with a queue, got {number}")
         self._idle: list[Search] = []
-        """One for each thought that there was at once, with no large trees."""
+        """Idle searches, as many as have ever run at the same time, without large trees."""
         self.num_batches = 0
         self.num_evaluations = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what copies are made of; searches cannot be copied, and nothing in them is gone on with."""
+        """Returns the state to copy or pickle, without the idle searches, which can be neither copied nor resumed."""
         return {**self.__dict__, "_idle": []}
 
     def searching_by(self, config: SearchConfig) -> SearchAgent:
-        """Returns an agent that searches by other numbers and asks the same evaluator, rollouts and cache included."""
+        """Returns an agent with other settings that shares the evaluator, including rollouts and cache."""
         other = copy(self)
         other.config = config
         return other
 
     @property
     def game(self) -> Game:
-        """What it searches."""
+        """The game that it searches."""
         return self._game
 
     @property
@@ -94,12 +95,12 @@ class SearchAgent:
         return self.decide(views, seats, self.think(views, seats))
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Searches, and asks about the leaves of all trees at once."""
+        """Searches, and requests evaluations of the leaves of all trees in shared batches."""
         results = yield from self._searching(views, seats, self._remembered(seats))
         return self.decide(views, seats, results)
 
     def decide(self, views: Views, seats: Sequence[Seat], results: Sequence[SearchResult]) -> Sequence[Decision]:
-        """Returns the decisions that follow from what `think` found out about each view."""
+        """Returns the decisions for each view, given the results of `think`."""
         plies = views.plies()
         decisions = []
         routes = phases(self._evaluator, views)
@@ -121,19 +122,19 @@ class SearchAgent:
         return decisions
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
-        """Returns what the search found out about each view, before a move is chosen."""
+        """Returns the search result for each view, before a move is chosen."""
         return think(self._searching(views, seats, self._remembered(seats)))
 
     def searching(self, views: Views, seats: Sequence[Seat]) -> Thought[list[SearchResult]]:
-        """Asks for the evaluations of a search and returns the results that `think` does; several may be under way.
+        """Returns a thought that results in what `think` returns; several may be in flight.
 
-        Trees that seats remember are used up, also where an error ends it.
+        It consumes the trees in the seats' memories, even if it raises.
         """
         return (yield from self._searching(views, seats, [seat.memory for seat in seats]))
 
     def _remembered(self, seats: Sequence[Seat]) -> list[Any]:
-        """Returns the trees to go on with: copies where there are several, so that what goes wrong in one search leaves
-        the others' trees as they were. They are asked for again then.
+        """Returns the trees to reuse; copies if there are several, so that an error in one search leaves the trees of
+        the others intact for asking again.
         """
         if len(seats) == 1 or not self.config.reuse:
             return [seat.memory for seat in seats]
@@ -159,14 +160,14 @@ class SearchAgent:
         if self.config.reuse:
             for seat, tree in zip(seats, search.keep(), strict=True):
                 seat.memory = tree
-        # One that met an error, or has grown large, gives its memory back.
+        # Otherwise, after an error or with a large tree, it is dropped, which frees its memory.
         if self.config.reuse or all(result.num_nodes <= MOST_IDLE_NODES for result in results):
             self._idle.append(search)
         return results
 
 
 def _check_queued(evaluator: Evaluator) -> None:
-    """Raises ValueError unless it is a set of experts of which every view asks one, as a queue does."""
+    """Raises ValueError unless it is an expert set that evaluates each view with one expert, as a queue does."""
     if not isinstance(evaluator, ExpertSet):
         raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
     if not evaluator.routing.asks_one_each:

@@ -1,4 +1,4 @@
-"""The numbers of a search."""
+"""Settings of a search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from moemcts.sections import LATER, Idle, Mark, Section, told
 
 FirstPlayUrgency = Literal["loss", "draw", "parent", "reduction"]
 
-# What an untried action is worth: (share of the node's mean value, constant, reduction per sqrt(prior tried)).
+# The value of an untried action: (factor of the node's mean value, constant, reduction per sqrt(visited prior)).
 FIRST_PLAY_URGENCIES: dict[FirstPlayUrgency, tuple[float, float, float]] = {
     "loss": (0.0, -1.0, 0.0),
     "draw": (0.0, 0.0, 0.0),
@@ -24,27 +24,27 @@ FIRST_PLAY_URGENCIES: dict[FirstPlayUrgency, tuple[float, float, float]] = {
     "reduction": (1.0, 0.0, 0.33),
 }
 
-# What the native search counts with.
+# Limit of the native search's counters.
 LARGEST_U32 = 2**32 - 1
 
-# With the solver, one more descent after so many simulations goes where a win is nearest to being proven; 0 is never.
+# With the solver, one extra descent after this many simulations goes to the leaf nearest to a proven win; 0 for never.
 PROOF_INTERVAL = 5
 
 NOT_FOR_TREES = Mark()
-"""A setting of which trees are not told, or by `SearchConfig.options` in another way."""
+"""Marks settings that `SearchConfig.options` does not pass to the native tree under their own names."""
 _OF_GUMBEL = Idle(root=("puct",))
 _OF_PRUNING = Idle(pruning_visits=(0,))
 _DRAWN = Idle(temperature=(0,))
 _DRAWN_EARLY = Idle(temperature_plies=(0,))
 
 _OFF = (None, False, 0, "puct")
-"""Values by which a setting asks for nothing."""
+"""Values that turn a setting off."""
 _COUNTED: dict[str, tuple[tuple[str, ...], str]] = {
     "root": (("simulations",), "divides them among the root's actions"),
     "stop_tolerance": (("simulations",), "asks what the rest of them would change"),
     "smart_pruning": (("simulations", "nodes"), "asks what is left of them"),
 }
-"""Settings that need a limit which can be counted, one of those named, and what for."""
+"""Settings that need one of the named limits, which have to be counts, and why."""
 _ALONE: dict[str, dict[str, str]] = {
     "root": {
         "forced_playouts": "which plans all simulations",
@@ -64,105 +64,106 @@ _ALONE: dict[str, dict[str, str]] = {
         ),
     },
 }
-"""Settings that do not go together with others, and why not."""
+"""Settings that cannot be combined with others, and why not."""
 
 
 class SearchConfig(Section):
-    """How a search selects, what it adds to priors, and when it stops.
+    """How a search selects actions, what it adds to priors, and when it stops.
 
     Defaults are those of the M2CTS papers' engine (CrazyAra: c_init 2.5, c_base 19652, untried actions valued as
-    lost, virtual loss 1); `c_init` 1.25 and `first_play_urgency` "draw" give AlphaZero's. A game says what else plays
-    better in it: `Registration.search`.
+    losses, virtual loss 1); `c_init` 1.25 and `first_play_urgency` "draw" are AlphaZero's. Games may set other
+    defaults: `Registration.search`.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     simulations: int | None = Field(default=100, ge=1, le=LARGEST_U32)
-    """Descents made by this search, each a visit of an action of the root, beside those of a kept tree; fewer where
-    another limit, the solver, stop_tolerance or smart_pruning ends it sooner (`SearchResult.num_simulations`)."""
+    """Simulations of this search, not counting those of a reused tree; each adds one visit to an action of the root.
+    There are fewer if another limit, the solver, stop_tolerance or smart_pruning ends it earlier
+    (`SearchResult.num_simulations`)."""
     nodes: int | None = Field(default=None, ge=1, le=LARGEST_U32 // 2)
-    """Nodes in the tree, kept ones and ends of games included; without `simulations`, these stop at twice the nodes, as
-    in CrazyAra."""
+    """Nodes in the tree, including reused ones and ends of games; without `simulations`, the limit of simulations is
+    twice this, as in CrazyAra."""
     seconds: float | None = Field(default=None, gt=0)
-    """Time from `reset` on, for all trees of a search together: that of one move where one game is played at a time."""
+    """Time since `reset`, for all trees of a search together: the time per move if one game is played at a time."""
     c_init: float = Field(default=2.5, ge=0)
     """PUCT's exploration constant: c = log((visits + c_base + 1) / c_base) + c_init (AlphaZero, Silver et al. 2018)."""
     c_base: float = Field(default=19652.0, gt=0)
-    """Visits at which the logarithm begins to count."""
+    """Visits at which the logarithm becomes relevant."""
     first_play_urgency: Annotated[FirstPlayUrgency, NOT_FOR_TREES] = "loss"
-    """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per root of the prior tried (lc0)."""
+    """Value of an untried action: -1, 0, the node's mean, or the mean minus 0.33 * sqrt(visited prior) (lc0)."""
     virtual_loss: float = Field(default=1.0, ge=0)
-    """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""
+    """Losses counted while a leaf is being evaluated; 0 is a virtual visit, which lowers only the exploration term."""
     policy_temperature: float = Field(default=1.0, gt=0)
-    """Divides the logits of the policy."""
+    """Divides the policy logits."""
     uniform_share: Annotated[float, LATER] = Field(default=0.0, ge=0, le=1)
-    """Share of uniform priors in the priors of every node; at 1 the policy is not heard."""
+    """Weight of a uniform distribution mixed into the priors of every node; 1 ignores the policy."""
     noise_fraction: float = Field(default=0.0, ge=0, le=1)
-    """Share of Dirichlet noise in the root's priors."""
+    """Weight of Dirichlet noise mixed into the root's priors."""
     noise_alpha: Annotated[float, Idle(noise_fraction=(0,))] = Field(default=0.3, gt=0)
-    """Concentration of that noise."""
+    """Concentration of the Dirichlet noise."""
     forced_playouts: Annotated[float, LATER] = Field(default=0.0, ge=0)
-    """Actions of the root that were tried are visited at least sqrt(this * prior * simulations) times, and recommended
-    without what that forced (KataGo 2, Wu 2019); 0 forces nothing."""
+    """Tried root actions get at least sqrt(this * prior * simulations) visits, which the resulting policy does not
+    count (KataGo 2, Wu 2019); 0 forces none."""
     root: Annotated[Literal["puct", "gumbel"], LATER, NOT_FOR_TREES] = "puct"
-    """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
-    improves the policy with any number of simulations (Danihelka et al. 2022)."""
+    """How root actions are selected: by PUCT, or by sequential halving of actions sampled with Gumbel noise, which
+    improves the policy for any number of simulations (Danihelka et al. 2022)."""
     considered_actions: Annotated[int, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=16, ge=1, le=LARGEST_U32)
-    """With root "gumbel": actions of the root that are tried at most."""
+    """With root "gumbel": maximum number of root actions that are tried."""
     gumbel_noise: Annotated[float, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=1.0, ge=0)
-    """With root "gumbel": factor of the noise; 0 plays the best, 1 learns."""
+    """With root "gumbel": scale of the noise; 0 for playing strength, 1 for training."""
     visit_offset: Annotated[float, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=50.0, ge=0)
-    """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
+    """With root "gumbel": added to the visits of the most visited action to scale values (c_visit)."""
     value_scale: Annotated[float, LATER, NOT_FOR_TREES, _OF_GUMBEL] = Field(default=1.0, gt=0)
-    """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
+    """With root "gumbel": logits per such visit for a value range from loss to win (c_scale)."""
     pruning_visits: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
-    """Visits from which on a node goes on with only the actions of the largest priors (progressive unpruning, Chaslot
-    et al. 2008: T); 0 prunes nothing."""
+    """Visits from which on a node considers only the actions with the largest priors (progressive unpruning, Chaslot et
+    al. 2008: T); 0 prunes nothing."""
     unpruned_actions: Annotated[int, LATER, NOT_FOR_TREES, _OF_PRUNING] = Field(default=5, ge=1, le=LARGEST_U32)
-    """With pruning_visits: actions that are left then (k_init)."""
+    """With pruning_visits: number of actions that are kept at first (k_init)."""
     unpruning_visits: Annotated[float, LATER, NOT_FOR_TREES, _OF_PRUNING] = Field(default=50.0, gt=0)
-    """With pruning_visits: visits that have to be surpassed for one more action (A)."""
+    """With pruning_visits: visits above which the next action is added (A)."""
     unpruning_factor: Annotated[float, LATER, NOT_FOR_TREES, _OF_PRUNING] = Field(default=1.3, ge=1.01)
-    """With pruning_visits: factor of visits from each such action to the next (B)."""
+    """With pruning_visits: factor between the visits at which consecutive actions are added (B)."""
     stop_tolerance: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=0.0, ge=0)
-    """A search ends before its last simulation where the visits that it would end with, as shares, changed by less than
-    this since half as many simulations (virtual expansions, Ye et al. 2022: epsilon); 0 never."""
+    """Ends a search early if its predicted final visit shares have changed by less than this since half as many
+    simulations (virtual expansions, Ye et al. 2022: epsilon); 0 for never."""
     stop_share: Annotated[float, LATER, NOT_FOR_TREES, Idle(stop_tolerance=(0,))] = Field(default=0.2, ge=0, le=1)
-    """With stop_tolerance: share of the simulations before which no search ends (r)."""
+    """With stop_tolerance: fraction of the simulations before which no search ends (r)."""
     smart_pruning: Annotated[bool, LATER] = False
-    """Whether a search ends where the simulations that are left cannot change which action is visited most, as in lc0:
-    moves are those of whole searches, visits and values those made so far."""
+    """Whether a search ends early when the remaining simulations cannot change the most visited action, as in lc0: the
+    move is that of the full search, visits and values are those so far."""
     temperature: Annotated[float, NOT_FOR_TREES, _DRAWN_EARLY] = Field(default=0.0, ge=0)
-    """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
+    """Moves are sampled in proportion to visits ** (1 / temperature); 0 takes the most visited."""
     temperature_plies: Annotated[int, NOT_FOR_TREES, _DRAWN] = Field(default=0, ge=0)
-    """Plies from the start of the game during which `temperature` holds; it is 0 afterwards."""
+    """Plies from the start of the game in which `temperature` applies; it is 0 afterwards."""
     temperature_decay: Annotated[float, NOT_FOR_TREES, _DRAWN, _DRAWN_EARLY] = Field(default=1.0, gt=0, le=1)
-    """Factor by which the temperature falls with every ply (CrazyAra 0.92)."""
+    """Factor of the temperature per ply (CrazyAra 0.92)."""
     quantile_clipping: Annotated[float, NOT_FOR_TREES, _DRAWN, _DRAWN_EARLY] = Field(default=0.0, ge=0, lt=1)
-    """Share of the least likely moves that is never drawn (CrazyAra 0.25)."""
+    """Total probability of the least likely moves, which are never sampled (CrazyAra 0.25)."""
     q_veto_delta: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
-    """A move whose mean value is more than this above the most visited one's is played instead; 0 never (CrazyAra 0.4).
-    """
+    """Plays a move whose mean value exceeds that of the most visited one by more than this; 0 for never (CrazyAra
+    0.4)."""
     q_value_weight: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
-    """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
-    visited one's visits (CrazyAra 1)."""
+    """Bonus of the second most visited move if its mean value is higher: this times the difference times the visits of
+    the most visited move (CrazyAra 1)."""
     rollout_plies: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
-    """A position's value is that of one so many plies further on, where the search's opponents' agent, or random moves,
-    lead when they play for everybody (truncated rollouts, Tesauro and Galperin 1996); 0 is the position's own."""
+    """Evaluates a position by the one that is reached after this many more plies, played by the search's opponent agent
+    or else at random (truncated rollouts, Tesauro and Galperin 1996); 0 evaluates the position itself."""
     cache_size: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
-    """Evaluations that an agent remembers, those of all its searches together, by position and player: an equal one is
-    not evaluated again. A row takes four bytes per action; 0 remembers none."""
+    """Evaluations that an agent caches, by position and player, for all its searches. An entry takes four bytes per
+    action; 0 for no cache."""
     replies: Annotated[Literal["kept", "drawn"], LATER] = "kept"
-    """Whether a player given an agent replies once per node (Weil et al. 2023), or anew at every descent."""
+    """Whether an opponent agent replies once per node (Weil et al. 2023), or anew in every descent."""
     solver: bool = False
-    """Whether ends of the game prove the positions above them, and one more descent after every fifth looks for proofs;
-    two players, both searched, of opposite interests."""
+    """Whether ends of games prove the values of positions above them, with an extra descent after every fifth
+    simulation to search for proofs; for two-player zero-sum games in which both players are searched."""
     leaves_per_tree: int = Field(default=1, ge=1, le=LARGEST_U32)
-    """Leaves that one tree may have in a batch."""
+    """Maximum number of leaves per tree in a batch."""
     num_threads: int = Field(default=1, ge=1, le=LARGEST_U32)
-    """1, or more to let native games use all cores for many trees; results are the same."""
+    """1, or more to let native games use all cores for many trees; does not change results."""
     reuse: Annotated[bool, NOT_FOR_TREES] = False
-    """Whether the part of the tree below the moves played is kept for the next move."""
+    """Whether the subtree below the moves played is reused for the next move."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -182,13 +183,13 @@ class SearchConfig(Section):
         return self
 
     def exploration(self, visits: float) -> float:
-        """Returns PUCT's factor of priors at a node of so many visits."""
+        """Returns PUCT's factor of the prior at a node with this many visits."""
         c = self.c_init + math.log((visits + self.c_base + 1.0) / self.c_base)
         return c * math.sqrt(visits)
 
     @property
     def gumbel(self) -> GumbelRoot | None:
-        """The numbers of the Gumbel root; None where it is PUCT's."""
+        """The parameters of the Gumbel root; None for PUCT."""
         if self.root == "puct":
             return None
         return GumbelRoot(
@@ -200,7 +201,7 @@ class SearchConfig(Section):
 
     @property
     def unpruning(self) -> Unpruning | None:
-        """The numbers of progressive unpruning; None where nothing is pruned."""
+        """The parameters of progressive unpruning; None without pruning."""
         if not self.pruning_visits:
             return None
         return Unpruning(
@@ -211,13 +212,13 @@ class SearchConfig(Section):
 
     @property
     def width(self) -> Width:
-        """How many actions of a node may be chosen, by its visits; None is all of them."""
+        """The number of actions to choose from at a node, by its visits; None for all."""
         rule = self.unpruning
         return rule.width if rule else lambda visits: None
 
     @property
     def early_end(self) -> EarlyEnd | None:
-        """When a search ends early; None where none does."""
+        """The rule for ending a search early; None without one."""
         if not self.stop_tolerance or self.simulations is None:
             return None
         return EarlyEnd(
@@ -229,16 +230,16 @@ class SearchConfig(Section):
 
     @property
     def most_simulations(self) -> int | None:
-        """The simulations after which a search ends: twice the nodes where these alone are limited, as in CrazyAra."""
+        """The maximum number of simulations: twice the nodes if only these are limited, as in CrazyAra."""
         return 2 * self.nodes if self.simulations is None and self.nodes is not None else self.simulations
 
     def untried(self, mean: float, tried_prior: float) -> float:
-        """Returns what an untried action is worth at a node of a mean value, where actions of this prior were tried."""
+        """Returns the value of an untried action, given the node's mean value and the sum of its visited priors."""
         parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
         return parent * mean + offset - reduction * math.sqrt(max(tried_prior, 0.0))
 
     def options(self, spec: GameSpec) -> dict[str, Any]:
-        """Returns what the native search is made with."""
+        """Returns the options of the native search."""
         parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
         fields = type(self).model_fields.items()
         options = {name: getattr(self, name) for name, field in fields if NOT_FOR_TREES not in field.metadata}

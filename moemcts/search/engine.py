@@ -1,4 +1,4 @@
-"""The search as the rest of the framework sees it: native trees, batches of views, results."""
+"""The interface of the native search: trees, batches of views, results."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from moemcts.thoughts import Thought
 
 
 class Search:
-    """Decoupled PUCT: every searched player that is active at a node selects from its own statistics.
+    """Decoupled PUCT: every searched player that is active at a node selects by its own statistics.
 
-    The joint action names the child and values are vectors over players, so with one active player it is PUCT.
-    A player given an agent acts by that agent: its reply is kept per node (single-player search, Weil et al. 2023) or
-    drawn at every descent, as `SearchConfig.replies` says. An agent in place of a mapping plays every seat but the one
-    that each root is viewed from. Native agents remember what they did on the way to a node; others reply as if they
-    had just sat down, and one that leaves something in `Seat.memory` is warned of. Chance draws at every descent.
+    The joint action determines the child, and values are vectors over players; with one active player it is PUCT. A
+    player with an opponent agent acts by that agent: its reply is stored in the node (single-player search, Weil et al.
+    2023) or sampled in every descent, see `SearchConfig.replies`. A single agent instead of a mapping plays all seats
+    except the one that each root is viewed from. Native agents keep their memory along the path to a node; others reply
+    with an empty memory, with a warning if they store something in `Seat.memory`. Chance is sampled in every descent.
 
     >>> search.reset(roots, seeds)
     >>> while views := search.select():                    # descend to leaves of all trees; one batch
@@ -51,15 +51,14 @@ class Search:
         *,
         root_actions: Sequence[Sequence[Action] | None] | None = None,
     ) -> None:
-        """Starts a search from each root for the player who views it; limits count from here.
+        """Starts a search from each root for its viewing player; limits count from here.
 
-        Equal seeds give equal results, from equal trees where kept ones are gone on with: these draw by their new seed,
-        too. `kept` are trees of an earlier search that `keep` returned, or None; one that holds a root, and was grown
-        against the same opponents, with a solver or without one as it is now, is gone on with. What is tried is used
-        up: `copy.copy` makes another. `root_actions` are the only actions that the viewing player searches at a root
-        (UCI's searchmoves), or None for all worth searching; such a root goes on with no kept tree, and no later search
-        with it. Raises ValueError where the viewing player is not active, or is given an action that is not legal, or
-        none, UnlawfulGame as `select` does.
+        Results are reproducible for equal seeds and equal kept trees, which continue with their new seed. `kept` has
+        trees that `keep` of an earlier search returned, or None. A tree is reused if it contains the root and was grown
+        with the same opponents and the same solver setting. Kept trees are consumed, reused or not; `copy.copy` makes a
+        copy. `root_actions` are the only actions that the viewing player searches at a root (UCI's searchmoves), or
+        None for all worth searching; such a root neither reuses a tree nor can be reused. Raises ValueError if the
+        viewing player is not active, or if root actions are empty or illegal, and UnlawfulGame as `select` does.
         """
         restricted = root_actions and [None if given is None else _actions(given) for given in root_actions]
         self._randomness = {}
@@ -70,20 +69,19 @@ class Search:
             self._native.reset(roots, seeds, others, kept, restricted)
 
     def limit(self, simulations: int) -> None:
-        """Sets how many descents each tree may make since the last reset, and until the next one, in place of the
-        configuration's number.
+        """Sets the number of simulations per tree, until the next reset, in place of the configured one.
 
-        A caller that raises it in steps is never far from its next look at the clock: where the best lines end in
-        results, a search makes any number of descents before there is something to evaluate.
+        A caller can raise it in steps to check the time in between: if the best lines end in final positions, a search
+        may make any number of simulations before it returns from `select`.
         """
         self._native.limit(simulations)
 
     def select(self) -> Views:
-        """Returns the views of new leaves of all trees; none when every tree has met a limit.
+        """Returns the views of new leaves of all trees; empty when every tree has reached a limit.
 
-        Raises what the game, an opponent or a signal's handler raises, UnlawfulGame where the game gives what games
-        must not, such as returns out of range, and after that, or after an evaluation was refused, ValueError until
-        the next `reset`: leaves were found that nobody was told of.
+        Propagates exceptions of the game, an opponent or a signal handler; raises UnlawfulGame if the game returns
+        invalid values, such as returns out of range. After any of these, or after a rejected evaluation, it raises
+        ValueError until the next `reset`, since leaves may have been selected that were never returned.
         """
         while True:
             with lawful(self.game.spec):
@@ -99,25 +97,25 @@ class Search:
     def backup(self, evaluation: Evaluation, rows: IntArray | None = None) -> None:
         """Expands the leaves selected last and updates their paths.
 
-        With `rows`, any leaves that still wait, by the numbers of their views: views are numbered in the order in
-        which they were selected.
+        With `rows`, it expands any pending leaves by the row numbers of their views, which are numbered consecutively
+        in the order of selection.
         """
         self._native.backup(evaluation.logits, evaluation.value, rows)
 
     def run(self, evaluator: Evaluator) -> list[SearchResult]:
-        """Searches until every tree has met a limit."""
+        """Searches until every tree has reached a limit."""
         while len(views := self.select()):
             self.backup(evaluator.evaluate(views))
         return self.results()
 
     def thought(self, evaluator: Evaluator) -> Thought[list[SearchResult]]:
-        """Returns what searches like `run`, and may wait for its evaluations beside other searches."""
+        """Returns a thought that searches like `run`, so that other searches can proceed during its evaluations."""
         while len(views := self.select()):
             self.backup((yield evaluator, views))
         return self.results()
 
     def run_queued(self, experts: ExpertSet, *, batch_size: int) -> list[SearchResult]:
-        """Searches like `run`, while leaves wait until the batch of their expert is full."""
+        """Searches like `run`, but queues leaves until there is a full batch for their expert."""
         queue = ExpertQueue(experts, self.game, batch_size=batch_size)
         while True:
             views = self.select()
@@ -132,30 +130,30 @@ class Search:
     def results(self) -> list[SearchResult]:
         """Returns the statistics of each root.
 
-        They may be asked for at any moment, also while leaves wait for evaluations: a search can be watched between
-        its batches and stopped after any of them. Before the first `backup` there are no priors and no visits.
+        May be called at any time, also while leaves are pending, to watch a search between batches or to stop it after
+        any of them. Before the first `backup`, there are no priors and no visits.
         """
         return [SearchResult.of(raw, self.config) for raw in self._native.results()]
 
     def lines(self, tree: int = 0) -> list[list[list[Action]]]:
-        """Returns the most visited line of each action of a root, in the order of its result's `actions`.
+        """Returns the most visited line after each action of a root, in the order of its result's `actions`.
 
         A line has the actions of the searched players per node, like `SearchResult.principal_variation`; it is empty
-        where its action was not tried. Raises IndexError where there is no such tree.
+        for an untried action. Raises IndexError if there is no such tree.
         """
         lines: list[list[list[Action]]] = self._native.lines(tree)
         return lines
 
     def keep(self) -> list[Any]:
-        """Hands out the trees, for a later `reset`; the search is empty afterwards.
+        """Returns the trees for a later `reset`; the search is empty afterwards.
 
-        Leaves that still wait for evaluations are forgotten.
+        Pending leaves are discarded.
         """
         return list(self._native.keep())
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Batches and views selected since the last reset."""
+        """Numbers of batches and of views selected since the last reset."""
         return tuple(self._native.counts)
 
     def _others(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[tuple[Player, Agent]]]:
@@ -192,7 +190,7 @@ class Search:
 
 
 def _actions(given: Sequence[Action]) -> list[Action]:
-    """Returns actions as the native search reads them; raises ValueError for what is none in any game."""
+    """Returns the actions as Python integers; raises ValueError unless they fit in 32 bits."""
     for action in given:
         if not isinstance(action, Integral) or not 0 <= action <= LARGEST_U32:
             raise ValueError(f"expected root actions, whole numbers of 32 bits, got {action}")
@@ -200,7 +198,7 @@ def _actions(given: Sequence[Action]) -> list[Action]:
 
 
 def _warn_of_memory(agent: Agent) -> None:
-    # What it did in one branch is nothing that another may know.
+    # Memory of one branch must not influence another.
     warnings.warn(
         f"{agent.name}, believed to be the opponent, remembers something: in a search it replies without, and may play "
         "otherwise than at a table",

@@ -1,4 +1,4 @@
-"""Forced playouts: what the root's tried actions are visited at least, and visits without what that forced.
+"""Forced playouts: minimum visits of the root's tried actions, and visits without the forced ones.
 
 Wu, Accelerating self-play learning in Go (2019), 3.2: KataGo's forced playouts and policy target pruning.
 """
@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 
 def least_visits(factor: float, prior: float, num_simulations: float) -> float:
-    """Returns how many visits a tried action of the root has at least; `factor` is KataGo's k, 2 there."""
+    """Returns the minimum number of visits of a tried root action; `factor` is KataGo's k, 2 there."""
     return math.sqrt(factor * prior * num_simulations)
 
 
 def behind(
     factor: float, num_simulations: float, priors: Sequence[float], tried: Sequence[int], is_lost: Sequence[bool]
 ) -> int | None:
-    """Returns the index of the action with the largest prior that was tried less than it has to be, if any."""
+    """Returns the index of the action with the largest prior among tried ones below their minimum visits, if any."""
     for i in sorted(range(len(priors)), key=lambda i: -priors[i]):
         if not is_lost[i] and 0 < tried[i] < least_visits(factor, priors[i], num_simulations):
             return i
@@ -32,10 +32,11 @@ def pruned(
     priors: Sequence[float],
     is_lost: Sequence[bool],
 ) -> list[int]:
-    """Returns visits without those that were forced: what PUCT would not have chosen, by what is known now.
+    """Returns visits without the forced ones: those that PUCT would not have selected with the final statistics.
 
-    `scale` is PUCT's factor of priors at the root. No action loses more than it was forced to have, none gets a score
-    above that of the most visited one that is not proven to lose, and what is left with a single visit loses it, too.
+    `scale` is PUCT's factor of the prior at the root. No action loses more visits than were forced, and none ends up
+    with a score above that of the most visited action that is not a proven loss; actions reduced to a single visit lose
+    it, too.
     """
     best = max(range(len(visits)), key=lambda i: (not is_lost[i], visits[i]))
     found = list(visits)

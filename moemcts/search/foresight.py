@@ -1,7 +1,7 @@
-"""Virtual expansions: what a root's visits will be if its values stay as they are, and whether that still changes.
+"""Virtual expansions: predicts a root's final visits if no value changes, to end searches that would not change them.
 
-Ye et al., Spending thinking time wisely: accelerating MCTS with virtual expansions (2022). Between two virtual
-policies, unlike between visits, there is no difference that comes from exploring early and choosing late.
+Ye et al., Spending thinking time wisely: accelerating MCTS with virtual expansions (2022). Unlike visits, virtual
+policies do not differ merely because exploration comes early and exploitation late.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 LOOKS = 32
-"""How often a search looks whether to end, evenly spread over its simulations; the paper looks after each."""
+"""Number of checks whether to end a search, evenly spaced over its simulations; the paper checks after each."""
 
 Width = Callable[[int], int | None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyEnd:
-    """When a search ends before its last simulation."""
+    """The rule for ending a search before its last simulation."""
 
     simulations: int
-    """Those that it would have: N of the paper."""
+    """Simulations of a full search: N in the paper."""
     interval: int
-    """Simulations between two looks."""
+    """Simulations between two checks."""
     least: int
     """Simulations before which no search ends: r * N."""
     tolerance: float
-    """Difference of two virtual policies below which it ends, the sum over actions: epsilon."""
+    """L1 distance of two virtual policies below which the search ends: epsilon."""
 
     def look(self, simulations: int, policies: list[list[float]], foresee: Callable[[int], list[float]]) -> bool:
-        """Returns whether a search ends after so many simulations, and adds to the virtual `policies` if it is time to.
+        """Returns whether a search ends after this many simulations; appends to the virtual `policies` if a check is
+        due.
 
-        `foresee` returns the virtual policy after more simulations. It ends where the last one differs little from that
-        of half as many simulations.
+        `foresee` returns the virtual policy after that many more simulations. The search ends if the latest one is
+        close to that of half as many simulations.
         """
         num_looks = simulations // self.interval
         if num_looks > len(policies):
@@ -60,8 +61,8 @@ def foreseen_visits(
 ) -> list[int]:
     """Returns the visits of a root's actions after `num_more` simulations by PUCT that change no mean value.
 
-    An action that was not tried keeps the value `untried`. `exploration` is PUCT's factor by the root's visits, `width`
-    how many actions a root of so many visits may choose among.
+    Untried actions keep the value `untried`. `exploration` is PUCT's factor by the root's visits, `width` the number of
+    actions to choose from by the root's visits.
     """
     found = list(visits)
     means = [value_sum / n if n else untried for n, value_sum in zip(visits, value_sums, strict=True)]
@@ -79,6 +80,6 @@ def foreseen_visits(
 
 
 def virtual_policy(visits: Sequence[int], priors: Sequence[float]) -> list[float]:
-    """Returns the share of each action in the visits, in the order of their priors."""
+    """Returns the visit shares of the actions, in descending order of their priors."""
     total = max(sum(visits), 1)
     return [visits[i] / total for i in sorted(range(len(visits)), key=lambda i: -priors[i])]

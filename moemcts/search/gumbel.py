@@ -1,7 +1,8 @@
-"""The Gumbel root: which actions a search of few simulations tries, and the policy that follows from what it found.
+"""The Gumbel root: selects the actions that a search with few simulations tries, and computes the improved policy.
 
 Danihelka et al., Policy improvement by planning with Gumbel (2022); schedule and mixed value as in google-deepmind/mctx
-(`seq_halving.py`, `qtransforms.py`). Values enter as `(q + 1) / 2`, which needs no rescaling by what a tree has seen.
+(`seq_halving.py`, `qtransforms.py`). Values enter as `(q + 1) / 2`, so no rescaling by the range of values in the tree
+is needed.
 """
 
 from __future__ import annotations
@@ -15,26 +16,26 @@ import numpy as np
 from moemcts.game import FloatArray
 
 LONGEST_SCHEDULE = 65536
-"""Simulations that are planned; what comes after them goes to the best action."""
+"""Maximum number of scheduled simulations; later ones go to the best action."""
 LEAST_PRIOR = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GumbelRoot:
-    """The numbers of the Gumbel root."""
+    """Parameters of the Gumbel root."""
 
     considered: int
-    """Actions tried at most."""
+    """Maximum number of actions that are tried."""
     visit_offset: float
-    """What is added to the most visits of an action: c_visit of the paper."""
+    """Added to the visits of the most visited action: c_visit in the paper."""
     value_scale: float
-    """What a value of 1 is worth in logits per visit: c_scale of the paper."""
+    """Logits per visit for a value of 1, after rescaling to [0, 1]: c_scale in the paper."""
     noise: float
-    """Factor of the Gumbel noise; without it the search is deterministic."""
+    """Scale of the Gumbel noise; at 0 the search is deterministic."""
 
 
 def considered_visits(num_considered: int, simulations: int) -> list[int]:
-    """Returns for each simulation how many visits the action has that it goes to (sequential halving)."""
+    """Returns, for each simulation, the visit count of the actions among which it selects (sequential halving)."""
     simulations = min(simulations, LONGEST_SCHEDULE)
     if num_considered <= 1:
         return list(range(simulations))
@@ -54,10 +55,10 @@ def considered_visits(num_considered: int, simulations: int) -> list[int]:
 def logits(
     root: GumbelRoot, visits: Sequence[int], value_sums: Sequence[float], priors: Sequence[float], evaluation: float
 ) -> list[float]:
-    """Returns the logits of the improved policy, `[n]`: those of the priors and what the completed values add.
+    """Returns the logits of the improved policy, `[n]`: those of the priors plus the scaled completed values.
 
-    An action that was not tried is worth the mixed value: the root's own `evaluation` and the mean of the tried ones by
-    their priors, each tried visit counting as much as the evaluation.
+    Untried actions get the mixed value, the mean of the root's own `evaluation` and the prior-weighted mean of tried
+    actions, where each visit counts as much as the evaluation.
     """
     total, tried_prior, weighted, most = 0, 0.0, 0.0, 0
     for n, value_sum, prior in zip(visits, value_sums, priors, strict=True):
@@ -85,9 +86,9 @@ def planned(
     tried: Sequence[int],
     is_lost: Sequence[bool],
 ) -> int:
-    """Returns the index of the action that a simulation goes to: that with the best noise and logit of those due.
+    """Returns the index of the action for a simulation: the due one with the largest sum of noise and logit.
 
-    Where those are all proven to lose, or no visit is planned any more, it is the best of all.
+    If all due actions are proven losses, or the schedule has ended, it is the best of all.
     """
     left = [i for i, lost in enumerate(is_lost) if not lost]
     due = schedule[number] if number < len(schedule) else None
@@ -102,7 +103,7 @@ def improved(logits: Sequence[float]) -> FloatArray:
 
 
 def best(noise: Sequence[float], logits: Sequence[float], visits: Sequence[int], is_open: Sequence[bool]) -> int:
-    """Returns the index of the action to play: of the most visited open ones that with the best noise and logit."""
+    """Returns the index of the action to play: the most visited open one with the largest sum of noise and logit."""
     left = [i for i, free in enumerate(is_open) if free] or list(range(len(visits)))
     most = max(visits[i] for i in left)
     return max((i for i in left if visits[i] == most), key=lambda i: noise[i] + logits[i])

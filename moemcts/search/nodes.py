@@ -1,4 +1,4 @@
-"""The nodes of the definition's tree: statistics, priors and results."""
+"""Nodes of the reference search's tree: statistics, priors and values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from moemcts.search.config import SearchConfig
 Float64s = NDArray[np.float64]
 
 UNTRIED = (1.0, 1.0)
-"""Proof numbers of what nobody has looked at."""
+"""Proof numbers of an unvisited child."""
 
 
 @dataclass
 class SeatStatistics:
-    """What one active player knows about its actions at a node."""
+    """Statistics of the actions of one active player at a node."""
 
     player: Player
     actions: list[Action]
@@ -38,34 +38,34 @@ class Node:
     values: NDArray[np.float32]
     seats: list[SeatStatistics] = field(default_factory=list)
     chances: list[float] = field(default_factory=list)
-    """Probabilities of the outcomes where chance moves."""
+    """Probabilities of the outcomes at a chance node."""
     replies: dict[Player, Action] = field(default_factory=dict)
-    """What opponents do here, where their replies are kept."""
+    """Replies of opponents in this position, if they are stored in nodes."""
     steps: list[tuple[Float64s, Float64s]] = field(default_factory=list)
-    """What each step from the parent paid and what a value is worth before it, as far as that changes anything."""
+    """Rewards and discount factors of each step from the parent, except steps that change no value."""
     children: dict[tuple[int, ...], Node] = field(default_factory=dict)
-    """By the indices of the chosen actions or of the outcome, and by the replies drawn."""
+    """By the indices of the chosen actions or of the outcome, followed by the sampled replies."""
     visits: int = 0
     in_flight: int = 0
     is_pending: bool = False
     plies_left: int | None = None
-    """Plies to the end of the game where that is known: 0 at an end, more where the solver proved it."""
+    """Plies to the end of the game if known: 0 at an end, more if proven by the solver."""
     numbers: tuple[float, ...] = UNTRIED
-    """Proof numbers of both players' wins, kept where the solver is on."""
+    """Proof numbers of both players' wins, maintained with the solver."""
     scouts: int = 0
-    """Descents that looked for proofs and came by."""
+    """Number of proof-searching descents through this node."""
 
 
 Path = list[tuple[Node, tuple[int, ...]]]
 
 
 def untried_value(node: Node, seat: SeatStatistics, config: SearchConfig) -> float:
-    """Returns what an action that was not tried is worth to a seat."""
+    """Returns the value of an untried action for a player."""
     return config.untried(seat.value_sum / node.visits, seat.visited_prior)
 
 
 def drawn(chances: Sequence[float], number: float) -> int:
-    """Returns the index of the outcome that a number in [0, 1) draws, in proportion to the probabilities."""
+    """Returns the index of the outcome that a uniform number in [0, 1) samples from the probabilities."""
     last = 0
     for i, chance in enumerate(chances):
         if chance > 0:
@@ -77,7 +77,7 @@ def drawn(chances: Sequence[float], number: float) -> int:
 
 
 def priors_of(logits: NDArray[np.float32], actions: Sequence[Action], config: SearchConfig) -> NDArray[np.float32]:
-    """Returns the priors of actions, `[n]`, by the logits of all, `[A]`."""
+    """Returns the priors of the given actions, `[n]`, from the logits of all actions, `[A]`."""
     scaled = [float(logits[action]) / config.policy_temperature for action in actions]
     peak = max(scaled)
     peak = 0.0 if peak == -math.inf else peak
@@ -91,11 +91,11 @@ def priors_of(logits: NDArray[np.float32], actions: Sequence[Action], config: Se
 
 
 def with_noise(priors: NDArray[np.float32], noise: Sequence[float], fraction: float) -> NDArray[np.float32]:
-    """Returns priors with a share of noise, which need not sum to one, `[n]`."""
+    """Returns priors mixed with noise, which is normalised first, `[n]`."""
     total = 0.0
     for share in noise:
         total += share
-    # All of it may be too small for a number.
+    # The noise may underflow to zero everywhere.
     shares = [share / total for share in noise] if total > 0 else [1.0 / len(noise)] * len(noise)
     mixed = [(1.0 - fraction) * float(prior) + fraction * share for prior, share in zip(priors, shares, strict=True)]
     return np.array(mixed, dtype=np.float32)
@@ -104,10 +104,10 @@ def with_noise(priors: NDArray[np.float32], noise: Sequence[float], fraction: fl
 def estimates(
     spec: GameSpec, viewer: Player, value: Sequence[float], viewers: Set[Player], decided: Mapping[Player, float]
 ) -> list[float]:
-    """Returns what a view adds to the values of all players, `[P]`: they are the means of all views.
+    """Returns what one view contributes to the values of all players, `[P]`, which are means over all views.
 
-    A view that values its player alone speaks for its team, and where returns have a fixed sum, for those who share
-    what is left of it: the other teams' players for whom nothing is decided.
+    A value for the viewing player alone applies to its team. With a fixed sum of returns, the remainder is shared by
+    the undecided players of the other teams.
     """
     num_players, total, own = spec.num_players, spec.utility_sum, value[0]
     if len(value) > 1:

@@ -1,4 +1,4 @@
-"""Agents that search by random playouts alone: what a network has to beat."""
+"""Agents that search by random playouts alone: a baseline for networks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from moemcts.search.config import LARGEST_U32
 
 
 class PlayoutAgent:
-    """Flat Monte Carlo or UCT: it knows the rules and nothing else.
+    """Flat Monte Carlo or UCT, without any knowledge beyond the rules.
 
-    Each position is searched on its own and natively, for `playouts` games played to their end at random or
-    `seconds`, whichever is over first. Where moves are simultaneous, UCT lets every seat choose by its own
-    statistics; a flat search takes all others for random.
+    Each position is searched separately and natively, with `playouts` random games or for `seconds`, whichever ends
+    first. With simultaneous moves, UCT lets every seat select by its own statistics; a flat search assumes that all
+    others play at random.
     """
 
     def __init__(
@@ -31,11 +31,12 @@ class PlayoutAgent:
         depth: int | None = None,
         name: str = "playouts",
     ) -> None:
-        """Takes UCB1's constant, or None for equally many playouts of each action, and how many plies keep statistics.
+        """Takes UCB1's constant, or None for equally many playouts of each action, and the depth to which statistics
+        are kept.
 
-        `depth` 1 is flat, None is UCT (Kocsis and Szepesvari 2006). Equal shares are for a flat search: the action of
-        the best mean is played. With UCB1 it is the most tried.
-        Raises ValueError without a limit or for a number that is none.
+        `depth` 1 is a flat search, None is UCT (Kocsis and Szepesvari 2006). Without a constant, which requires depth
+        1, the action with the best mean is played, otherwise the most visited one. Raises ValueError without a limit or
+        for a number out of range.
         """
         if playouts is None and seconds is None:
             raise ValueError("expected a limit: playouts or seconds")
@@ -61,13 +62,13 @@ class PlayoutAgent:
         decisions = []
         for arms, visits, value_sums in found:
             means = np.where(visits > 0, value_sums / np.maximum(visits, 1), -np.inf)
-            # The second key decides ties: the mean among those tried equally often, or the other way round.
+            # The last key is primary: visits break ties of the best mean, or means those of the most visits.
             keys = (visits, means) if self._takes_best_mean else (means, visits)
             best = np.lexsort(keys)[-1]
             decisions.append(
                 Decision(
                     action=int(arms[best]),
-                    # Equal shares are no recommendation.
+                    # Equal visits are no recommendation.
                     policy=None if self._takes_best_mean else Policy.of(arms, visits),
                     value=float(means[best]),
                     simulations=int(visits.sum()),

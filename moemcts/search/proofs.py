@@ -1,4 +1,4 @@
-"""What ends of games prove in the definition's tree, and where a proof is nearest."""
+"""The solver of the reference search: propagation of proven results, and proof-number search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ UNPROVABLE = (math.inf, math.inf)
 
 
 def prove(end: Node, path: Path) -> None:
-    """Proves all that follows from a new end of the game, from its parent up (Winands et al. 2008).
+    """Propagates a new end of the game to the nodes above it, starting at its parent (Winands et al. 2008).
 
-    A node is proven where its player has an action that wins, or where all its actions lead to proven nodes. It takes
-    the value of the best of them, the soonest to win, or the latest to anything else. Where chance moves, several
-    players do, or a step pays or is discounted, nothing is proven.
+    A node is proven if its player has a winning action, or if all its actions lead to proven nodes. It takes the value
+    of the best of them: the quickest win, or else the slowest of the best results. Nothing is proven through chance
+    nodes, simultaneous moves, or steps with rewards or discounts.
     """
     child = end
     for node, _ in reversed(path):
@@ -34,18 +34,18 @@ def prove(end: Node, path: Path) -> None:
 
 
 def proof_of(node: Node, i: int) -> float | None:
-    """Returns what an action is proven to be worth to a node's only player."""
+    """Returns the proven value of an action for a node's only player; None if it is not proven."""
     child = node.children.get((i,))
     is_known = child is not None and child.plies_left is not None and not child.steps
     return float(child.values[node.seats[0].player]) if child is not None and is_known else None
 
 
 def nearest_win(node: Node, *, is_sorted: bool) -> tuple[int, ...] | None:
-    """Returns the action after which a node's player is nearest to a proven win, of several the least scouted.
+    """Returns the action after which a node's player is nearest to a proven win; ties go to the least scouted.
 
-    Of equal ones the first goes, in the order of their priors where `is_sorted`, as actions are opened everywhere but
-    at the Gumbel root, which has all at once. What is settled, or waits for its evaluation, is passed over; None where
-    that leaves nothing, or not a single player moves.
+    Further ties go to the first action, by descending prior if `is_sorted`: actions are opened in that order, except at
+    the Gumbel root, which opens all at once. Decided and pending children are skipped. None if no child is left, or if
+    the node does not have exactly one player to move.
     """
     if len(node.seats) != 1:
         return None
@@ -63,17 +63,17 @@ def nearest_win(node: Node, *, is_sorted: bool) -> tuple[int, ...] | None:
 
 
 def renumber(new: Node, path: Path) -> None:
-    """Brings the proof numbers of a new node and of those above it up to date (Allis 1994).
+    """Updates the proof numbers of a new node and of the nodes above it (Allis 1994).
 
-    A player's number is the fewest untried actions that would have to win for its win to be proven: where it moves the
-    smallest of its actions' numbers, elsewhere their sum.
+    A player's number is the minimum count of untried actions that would have to win to prove its win: the minimum over
+    actions where it moves, and their sum elsewhere.
     """
     for node in (new, *(node for node, _ in reversed(path))):
         node.numbers = numbers_of(node)
 
 
 def numbers_of(node: Node) -> tuple[float, ...]:
-    """Returns a node's proof numbers by those of its children, both players'."""
+    """Returns a node's proof numbers for both players, from those of its children."""
     if node.plies_left == 0:
         return tuple(0.0 if value >= 1 else math.inf for value in node.values)
     if len(node.seats) != 1:
@@ -84,7 +84,7 @@ def numbers_of(node: Node) -> tuple[float, ...]:
 
 
 def numbers_after(child: Node | None) -> tuple[float, ...]:
-    """Returns the proof numbers of the action that leads to a child; a step that changes values proves nothing."""
+    """Returns the proof numbers of the action that leads to a child; steps with rewards or discounts prove nothing."""
     if child is None:
         return UNTRIED
     return UNPROVABLE if child.steps else child.numbers

@@ -1,6 +1,7 @@
-"""The definition of the search, in NumPy: slow, short, and what the native tree must agree with visit for visit.
+"""The reference implementation of the search, in NumPy: slow and short; the native tree must match it visit for visit.
 
-One tree, one player's seat after the other, the same order of floating-point operations as in `native/tree`.
+It handles one tree and one player's seat after the other, with the same order of floating-point operations as in
+`native/tree`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ Reply = Callable[[State, Player], Action]
 class ReferenceSearch:
     """One tree of the search that `moemcts.search.Search` runs natively.
 
-    `opponents` reply as a function of position and player; `root_actions` are all that a player has at the root.
+    `opponents` are functions from a position and a player to a reply; `root_actions` restricts a player's actions at
+    the root.
     """
 
     def __init__(
@@ -53,9 +55,9 @@ class ReferenceSearch:
         self.num_scouts = 0
         self.pending: list[tuple[Node, Path | None]] = []
         self.plans: dict[Player, tuple[list[float], list[int]]] = {}
-        """Noise by action and visits by simulation of the Gumbel root."""
+        """Noise by action and scheduled visits by simulation, of the Gumbel root."""
         self.foreseen: list[list[float]] = []
-        """Virtual policies of all seats of the root, a list per look."""
+        """Virtual policies of all seats of the root, one list per check."""
         if root.active_players == (CHANCE,):
             raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
         if config.simulations is None and config.nodes is None:
@@ -63,11 +65,11 @@ class ReferenceSearch:
         self.root = self._node(root, root_actions or {})
 
     def select(self) -> list[tuple[State, Player]]:
-        """Returns the views of this tree's next leaves; none when a limit is met."""
+        """Returns the views of this tree's next leaves; empty when a limit is reached."""
         while len(self.pending) < self.config.leaves_per_tree and not self._is_done():
             before = self.rng.state
             if not self._descend():
-                # It is drawn again: outcomes whose leaves wait would come up too seldom.
+                # The outcome is drawn again next time; otherwise, outcomes with pending leaves would be undersampled.
                 self.rng.state = before
                 break
         return [(leaf.state, seat.player) for leaf, _ in self.pending for seat in leaf.seats]
@@ -109,7 +111,7 @@ class ReferenceSearch:
         return sum(path is not None for _, path in self.pending)
 
     def _descend(self) -> bool:
-        """Goes down to a leaf or an end; returns False where it meets a leaf that is already waiting."""
+        """Descends to a leaf or to an end of the game; returns False if it reaches a leaf that is already pending."""
         node, path = self.root, Path()
         if node.visits == 0:
             if node.is_pending and node.in_flight:
@@ -146,7 +148,7 @@ class ReferenceSearch:
                 return True
 
     def _choose(self, node: Node, seat: SeatStatistics) -> int:
-        """Returns the index of the best action by PUCT, of several the one with the largest prior, then the first."""
+        """Returns the index of the best action by PUCT; ties go to the largest prior, then to the first."""
         config = self.config
         if node is self.root and self.gumbel is not None:
             return self._consider(seat, self.gumbel)
@@ -168,19 +170,21 @@ class ReferenceSearch:
         return best
 
     def _is_move_certain(self, num_left: int) -> bool:
-        """Returns whether at the root one action is ahead of all others by more visits than are left, for each seat."""
+        """Returns whether, for each seat of the root, one action leads all others by more visits than remain."""
         if self.root.is_pending:
             return False
         leads = [np.diff(sorted(seat.visits)[-2:]) for seat in self.root.seats]
         return all(len(lead) == 0 or lead[0] > num_left for lead in leads)
 
     def _is_foreseen(self) -> bool:
-        """Returns whether the rest of the search would change little, after a look where one is due."""
+        """Returns whether the rest of the search is predicted to change little, after a check if one is due."""
         rule = self.early_end
         return rule is not None and rule.look(self.num_simulations, self.foreseen, self._foresee)
 
     def _foresee(self, num_more: int) -> list[float]:
-        """Returns the shares that the visits of the root's actions have after more simulations that change no value."""
+        """Returns the predicted visit shares of the root's actions after `num_more` simulations that change no mean
+        value.
+        """
         config, policy = self.config, []
         for seat in self.root.seats:
             untried = nodes.untried_value(self.root, seat, config)
@@ -190,7 +194,7 @@ class ReferenceSearch:
         return policy
 
     def _plan(self, root: Node) -> None:
-        """Draws the noise of the Gumbel root, and divides the simulations among its actions."""
+        """Samples the noise of the Gumbel root, and schedules its simulations."""
         gumbel = self.gumbel
         if gumbel is None:
             return
@@ -201,7 +205,7 @@ class ReferenceSearch:
             self.plans[seat.player] = (noise, schedule)
 
     def _forced(self, seat: SeatStatistics) -> int | None:
-        """Returns the index of the action with the largest prior that was tried less than it has to be."""
+        """Returns the index of the action with the largest prior among those below their forced visits."""
         tried = [n + waiting for n, waiting in zip(seat.visits, seat.in_flight, strict=True)]
         num_simulations = float(self.root.visits + self.root.in_flight - 1)
         return behind(
@@ -209,7 +213,7 @@ class ReferenceSearch:
         )
 
     def _consider(self, seat: SeatStatistics, gumbel: GumbelRoot) -> int:
-        """Returns the index of the action that the plan of the Gumbel root tries next."""
+        """Returns the index of the action that the schedule of the Gumbel root tries next."""
         noise, schedule = self.plans[seat.player]
         evaluation = float(self.root.values[seat.player])
         found = logits(gumbel, seat.visits, seat.value_sums, seat.priors.tolist(), evaluation)
@@ -219,7 +223,7 @@ class ReferenceSearch:
         )
 
     def _lost(self, node: Node, seat: SeatStatistics) -> list[bool]:
-        """Returns which actions are proven to lose."""
+        """Returns which actions are proven losses."""
         is_proving = self._solves() and len(node.seats) == 1
         return [is_proving and proof_of(node, i) == -1 for i in range(len(seat.actions))]
 
@@ -228,9 +232,9 @@ class ReferenceSearch:
         return self._solves() and interval > 0 and begun // interval > self.num_scouts
 
     def _scout(self) -> None:
-        """Goes down to where a win is nearest to being proven, and has it evaluated.
+        """Descends to the leaf nearest to a proven win, and has it evaluated.
 
-        It leaves no trace in what PUCT goes by. Where PUCT comes to such a leaf later, it finds it evaluated.
+        It does not change the statistics that PUCT uses. If PUCT reaches such a leaf later, its evaluation is reused.
         """
         self.num_scouts += 1
         node, path = self.root, Path()
@@ -254,7 +258,7 @@ class ReferenceSearch:
         }
 
     def _solves(self) -> bool:
-        """Returns whether proofs mean something: each of two players is searched, one's gain is the other's loss."""
+        """Returns whether the solver applies: two-player zero-sum games in which both players are searched."""
         return self.config.solver and self.spec.num_players == 2 and self.spec.utility_sum == 0 and not self.opponents
 
     def _grow(
@@ -269,7 +273,7 @@ class ReferenceSearch:
         return self._node(state, steps=self._steps(node.state, state))
 
     def _steps(self, before: State, state: State) -> list[tuple[Float64s, Float64s]]:
-        """Returns what a step paid, and what later values are worth before it, if it changes any."""
+        """Returns the rewards and discount factors of a step, unless it changes no value."""
         rewards = np.asarray(state.rewards(), dtype=np.float32).astype(np.float64)
         factors = discounts(before, state, self.spec.discount, self.spec.num_players)
         return [(rewards, factors)] if rewards.any() or (factors != 1).any() else []
@@ -280,7 +284,7 @@ class ReferenceSearch:
         given: Mapping[Player, Sequence[Action]] = MappingProxyType({}),
         steps: Sequence[tuple[Float64s, Float64s]] = (),
     ) -> Node:
-        """Returns a new node, after playing on through positions where only opponents move and reply for good."""
+        """Returns a new node, after playing through positions where only opponents with stored replies move."""
         self.num_nodes += 1
         steps = list(steps)
         nothing = np.zeros(self.spec.num_players, dtype=np.float32)
@@ -312,7 +316,7 @@ class ReferenceSearch:
         return not state.active_players or all(state.is_decided(player) for player in searched)
 
     def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
-        """A player's own view decides its value; the others' values come from the mean of all views, or are decided."""
+        """Sets a player's value from its own view; values of other players are means over all views, unless decided."""
         viewers = {seat.player for seat in leaf.seats}
         others = [player for player in range(self.spec.num_players) if player not in viewers]
         out = [player for player in others if self._is_out(leaf.state, player)]
@@ -326,9 +330,9 @@ class ReferenceSearch:
                 leaf.values[player] += np.float32(estimates[player])
 
     def _is_out(self, state: State, player: Player) -> bool:
-        """Returns whether a player has nothing left to gain or lose while others play on.
+        """Returns whether a player's return is decided while others play on.
 
-        Where one is searched, or two play for a sum, nobody asks.
+        Always False if only one player is searched, or in two-player games with a fixed sum.
         """
         num_players = self.spec.num_players
         can_be = num_players - len(self.opponents) > 1 and (num_players != 2 or self.spec.utility_sum is None)
@@ -342,7 +346,7 @@ class ReferenceSearch:
     def _hold(self, leaf: Node, path: Path) -> None:
         places = [i for i, (node, _) in enumerate(self.pending) if node is leaf]
         if places:
-            # Its evaluation was asked for to find a proof, and serves this descent too.
+            # Its evaluation was requested by a proof search, and now serves this descent too.
             self.pending[places[0]] = (leaf, path)
         else:
             self.pending.append((leaf, path))

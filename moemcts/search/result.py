@@ -1,4 +1,4 @@
-"""What a search found out about its root."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -20,44 +20,45 @@ from moemcts.search.gumbel import GumbelRoot
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """Statistics of the root, for the player who searched; the four arrays have one entry per action searched."""
+    """Statistics of the root, for the searching player; the arrays have one entry per searched action."""
 
     player: Player
     actions: IntArray
     visits: IntArray
     values: NDArray[np.float64]
-    """Mean value of each action in [-1, 1], its result where that is proven; 0 where it was not tried."""
+    """Mean value of each action in [-1, 1], its result if proven; 0 if untried."""
     priors: FloatArray
     proven: BoolArray
     """Whether each action's result is proven by the solver."""
     proof_plies: IntArray
-    """Plies from the root to the end of the game along the proof of each action; 0 where there is none."""
+    """Plies from the root to the end of the game along the proof of each action; 0 without a proof."""
     value: float
-    """Mean value of all visits, the root's own evaluation included; its result where that is proven."""
+    """Mean value over all visits, including the root's own evaluation; the root's result if proven."""
     plies_left: int | None = None
-    """Plies to the end of the game where the root's result is proven; a quicker way may exist."""
+    """Plies to the end of the game if the root's result is proven; there may be a shorter way."""
     evaluation: FloatArray
-    """The root's own evaluation, or its result where that is proven, `[P]`, by player."""
+    """The root's own evaluation, or its result if proven, `[P]`, by player."""
     num_nodes: int
     num_simulations: int
     mean_depth: float
     max_depth: int
     pruned: IntArray | None = None
-    """With forced playouts: visits without what was forced; None otherwise."""
+    """With forced playouts: visits without the forced ones; None otherwise."""
     foreseen: IntArray | None = None
-    """Where the search ended early: the visits that it would have had in the end; None otherwise."""
+    """If the search ended early by `stop_tolerance`: the predicted final visits; None otherwise."""
     improved: FloatArray | None = None
-    """With the Gumbel root: the improved policy, which knows more than visits; None otherwise."""
+    """With the Gumbel root: the improved policy, which is more informative than visits; None otherwise."""
     chosen: Action | None = None
-    """With the Gumbel root: the action that was left in the end."""
+    """With the Gumbel root: the action that remained."""
     principal_variation: list[list[Action]] = field(default_factory=list)
-    """The most visited line: per node the actions of the searched players."""
+    """The most visited line: the actions of the searched players at each node."""
 
     @property
     def best_action(self) -> Action:
-        """The most visited action that is not proven to lose, the first of several; with the Gumbel root the one left.
+        """The most visited action that is not a proven loss, the first of several; with the Gumbel root, the one that
+        remained.
 
-        Where the root's result is proven: the quickest to win, or the slowest to anything else.
+        If the root's result is proven: the quickest win, or else the slowest among the best.
         """
         if self.chosen is not None and self.plies_left is None:
             return self.chosen
@@ -65,20 +66,19 @@ class SearchResult:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """How much the search recommends each action: its visits, as far as no proof knows better.
+        """How strongly the search recommends each action: its visits, unless proofs say otherwise.
 
-        With the Gumbel root it is the improved policy instead of the visits, with forced playouts what is left of them,
-        with virtual expansions those foreseen.
-        Actions proven to lose have none, unless all lose. Where the root's result is proven, only the quickest ways to
-        win have any, or the slowest to anything else. Priors take the place of visits where there are none. They are
-        what every caller gets: nobody may change them.
+        The improved policy takes the place of visits with the Gumbel root, unforced visits with forced playouts, and
+        predicted visits after an early end. Proven losses have weight zero, unless all actions lose. If the root's
+        result is proven, only the quickest wins have weight, or else the slowest among the best results. Without any
+        visits, priors are used. The array is shared and read-only.
         """
         weights = self._weights()
         weights.flags.writeable = False
         return weights
 
     def policy(self, num_actions: int) -> FloatArray:
-        """Returns the shares of `weights` over all actions, `[A]`."""
+        """Returns `weights` normalised, over all actions, `[A]`."""
         policy = np.zeros(num_actions, dtype=np.float32)
         weights = self.weights
         policy[self.actions] = weights / max(weights.sum(), 1e-300)
@@ -86,7 +86,7 @@ class SearchResult:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any], config: SearchConfig | None = None) -> Self:
-        """Returns the result as the native search reports it."""
+        """Creates a result from what the native search reports."""
         fields = dict(raw)
         noise = fields.pop("noise")
         if config is not None and config.gumbel is not None and len(noise):
@@ -111,7 +111,7 @@ class SearchResult:
         return is_open.astype(np.float64)
 
     def _optimal(self) -> BoolArray:
-        """Returns which actions reach the proven result of the root, `[N]`: quickest if it is a win, else slowest."""
+        """Returns which actions attain the root's proven result, `[N]`: the quickest wins, or else the slowest."""
         values = np.where(self.proven, self.values, -np.inf)
         is_best = values == values.max()
         plies = self.proof_plies[is_best]
@@ -119,7 +119,7 @@ class SearchResult:
 
 
 def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what the Gumbel root recommends: the improved policy and the action that is left."""
+    """Returns the Gumbel root's recommendation: the improved policy and the action that remained."""
     visits, evaluation = raw["visits"].tolist(), float(raw["evaluation"][raw["player"]])
     logits = gumbels.logits(root, visits, raw["value_sums"].tolist(), raw["priors"].tolist(), evaluation)
     chosen = gumbels.best(noise.tolist(), logits, visits, (~_lost(raw)).tolist())
@@ -127,7 +127,7 @@ def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str,
 
 
 def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> IntArray:
-    """Returns the visits of a root's actions after the simulations that were left, `[n]`."""
+    """Returns the predicted visits of a root's actions after the remaining simulations, `[n]`."""
     untried = config.untried(float(raw["value"]), float(raw["priors"][raw["visits"] > 0].sum()))
     visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
     known = (visits, value_sums, priors, _lost(raw).tolist())
@@ -137,7 +137,7 @@ def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> I
 
 
 def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:
-    """Returns the visits of a root's actions without what was forced, `[n]`."""
+    """Returns the visits of a root's actions without the forced ones, `[n]`."""
     visits = raw["visits"].tolist()
     scale = config.exploration(1.0 + sum(visits))
     known = (raw["value_sums"].tolist(), raw["priors"].tolist(), _lost(raw).tolist())
@@ -146,5 +146,5 @@ def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:
 
 
 def _lost(raw: Mapping[str, Any]) -> BoolArray:
-    """Returns which of a root's actions are proven to lose, `[n]`."""
+    """Returns which of a root's actions are proven losses, `[n]`."""
     return np.asarray(raw["proven"] & (raw["proof_values"] <= -1))

@@ -1,4 +1,4 @@
-"""Truncated rollouts: a position is worth what it is worth where play by agents leads (Tesauro and Galperin 1996)."""
+"""Truncated rollouts: a position is evaluated where play by agents leads (Tesauro and Galperin 1996)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from moemcts.search.opponents import Opponents, opponent_of, replies
 
 
 class TruncatedRollouts(Wrapping):
-    """Values a view by what another evaluator thinks of the position that play by agents leads to.
+    """Evaluates a view by the evaluator's value of the position that a rollout by agents reaches.
 
-    Play goes on for so many plies and from there to where the viewing player moves, or to where its return is decided:
-    that return is then its value. The policy is the other evaluator's of the view itself. What a rollout is depends on
-    the position, the player and the seed alone; agents begin with fresh memories.
+    The rollout takes the given number of plies and continues until the viewing player moves or its return is decided; a
+    decided return is used as the value. The policy is the evaluator's for the view itself. A rollout depends only on
+    the position, the player and the seed; agents start with empty memories.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class TruncatedRollouts(Wrapping):
         hears_policy: bool = True,
         seed: int = 0,
     ) -> None:
-        """Takes who plays, in all seats or by seat; who has no agent plays at random.
+        """Takes the agents that play, for all seats or by seat; other seats play at random.
 
-        Without `hears_policy` the other evaluator is not asked about the view itself: all actions are equally good.
-        Raises ValueError for no plies, or more than are counted.
+        Without `hears_policy`, the evaluator is not asked about the view itself, and the policy is uniform. Raises
+        ValueError unless `plies` is from 1 to `LARGEST_U32`.
         """
         if plies < 1:
             raise ValueError(f"expected at least one ply of a rollout, got {plies}")
@@ -62,7 +62,8 @@ class TruncatedRollouts(Wrapping):
         self._hears_policy = hears_policy
         self._seed = seed
         self._num_axes: int | None = None
-        """Those of the other evaluator's values, and of ours, though no rollout goes on; None before it said any."""
+        """Axes of the evaluator's values, for results in which no rollout needs one; None before its first
+        evaluation."""
 
     def evaluate(self, views: Views) -> Evaluation:
         spec = self._game.spec
@@ -83,7 +84,7 @@ class TruncatedRollouts(Wrapping):
         return Evaluation(logits, np.clip(value, -1, 1))
 
     def roll_out(self, views: Views) -> Ends:
-        """Returns where play from each view led."""
+        """Returns the end points of rollouts from each view."""
         agents = [None if isinstance(agent, RandomAgent) else agent for agent in self._agents]
         natives = [getattr(agent, "native", None) for agent in agents]
         if can_roll_out(views) and all(native or not agent for agent, native in zip(agents, natives, strict=True)):
@@ -91,7 +92,7 @@ class TruncatedRollouts(Wrapping):
         return self._played_out(views)
 
     def _played_out(self, views: Views) -> Ends:
-        """Does what native views do, by asking agents about all positions at once."""
+        """Does what `roll_out` of native views does, asking agents about all positions in batches."""
         games = [_Rollout(self._game, state, viewer, self._plies, self._seed) for state, viewer in views]
         while going_on := [game for game in games if not game.is_over]:
             asked = [(game, player) for game in going_on for player in game.players]
@@ -103,7 +104,7 @@ class TruncatedRollouts(Wrapping):
         return Ends(self._game.views([(game.state, game.viewer) for game in games]), paid, scales)
 
     def _chosen(self, asked: Sequence[tuple[_Rollout, Player]]) -> list[Action]:
-        """Returns what agents choose for players of rollouts."""
+        """Returns the actions that agents choose for players of rollouts."""
         if not asked:
             return []
         positions = self._game.views([(game.state, player) for game, player in asked])
@@ -112,7 +113,7 @@ class TruncatedRollouts(Wrapping):
 
 
 class _Rollout:
-    """One rollout on its way."""
+    """A rollout in progress."""
 
     def __init__(self, game: Game, state: State, viewer: Player, plies: int, seed: int) -> None:
         self.state = state
@@ -130,11 +131,11 @@ class _Rollout:
 
     @property
     def players(self) -> Sequence[Player]:
-        """Who has to be asked before it goes on, ascending."""
+        """The players whose actions the next step needs, ascending."""
         return [player for player in self.state.active_players if player != CHANCE]
 
     def play(self, actions: Mapping[Player, int]) -> None:
-        """Plays a step, of chance where it moves."""
+        """Plays a step, a random one at a chance node."""
         joint = [actions[player] for player in self.players]
         if self.state.active_players == (CHANCE,):
             joint = [random_action(self.state, CHANCE, self._chance)]
@@ -145,7 +146,7 @@ class _Rollout:
         self._look()
 
     def _look(self) -> None:
-        """Ends it where the viewing player's return is decided, and where it moves after the last ply."""
+        """Ends the rollout if the viewing player's return is decided, or if it is to move after the last ply."""
         active = self.state.active_players
         check_players(self._spec, active)
         is_decided = not active or (self.viewer not in active and self.state.is_decided(self.viewer))

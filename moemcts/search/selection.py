@@ -1,4 +1,4 @@
-"""Which move to play, given what a search found out."""
+"""Selection of a move from a search result."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from moemcts.search.result import SearchResult
 
 Shares = NDArray[np.float64]
 LEAST_TEMPERATURE = 1e-300
-"""Visits to the power of the inverse of less than this overflow; it is no temperature at all."""
+"""Smaller temperatures count as 0, since visits to the power of their inverse would overflow."""
 
 
 def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.random.Generator) -> Action:
     """Returns the action to play at `ply`, counted from the start of the game.
 
-    Drawn in proportion to `move_weights` during the plies of the configuration's temperature, otherwise the one with
-    the largest, the first of several; with the Gumbel root the action that was left.
+    Sampled in proportion to `move_weights` during the first `temperature_plies`, otherwise the first of those with the
+    largest weight; with the Gumbel root, the action that remained.
     """
     weights = move_weights(result, config)
     temperature = config.temperature * config.temperature_decay**ply
@@ -32,12 +32,12 @@ def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.ra
 
 
 def move_weights(result: SearchResult, config: SearchConfig) -> Shares:
-    """Returns the weights of a result after a word from the mean values, `[N]` (CrazyAra).
+    """Returns the weights of a result, adjusted by mean values, `[N]` (CrazyAra).
 
-    An action whose mean value is more than `q_veto_delta` above that of the action with the largest weight, and all
-    others', changes weights with it. Otherwise, where the second in weight has the higher value, it gains the
-    difference times `q_value_weight` times the first's weight. A proven result leaves nothing to weigh. Where nothing
-    changes, they are the result's own.
+    If the action with the largest mean value exceeds that of the action with the largest weight by more than
+    `q_veto_delta`, the two swap weights. Otherwise, if the action with the second largest weight has a higher mean
+    value than the first, it gains the difference times `q_value_weight` times the first's weight. Proven results, and
+    results without either setting, are returned unchanged.
     """
     weights = result.weights
     if not (config.q_veto_delta or config.q_value_weight):
@@ -61,9 +61,9 @@ def move_weights(result: SearchResult, config: SearchConfig) -> Shares:
 
 
 def clip_quantile(shares: Shares, quantile: float) -> Shares:
-    """Returns shares without the least likely actions that together have less than `quantile` of them, `[N]`.
+    """Returns shares with the least likely actions, whose total is below `quantile`, set to zero, `[N]`.
 
-    Equal ones stay or go together.
+    Equal shares are kept or removed together.
     """
     if quantile == 0:
         return shares
