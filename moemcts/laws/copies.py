@@ -1,4 +1,4 @@
-"""The laws of positions in other processes, where games are played and searched too."""
+"""The laws of positions in other processes, since games are played and searched in several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moemcts.laws import Laws
 
 LAW = "keys are the same in every process"
 PATIENCE = 60.0
-"""Seconds, after which another process is given up."""
+"""Timeout of the other process, in seconds."""
 _HASH_SEED = "PYTHONHASHSEED"
 _KEYS = """
 import json, pickle, sys
@@ -31,9 +31,9 @@ json.dump([kind, [game.parse_state(text).key() for text in told["texts"]]], sys.
 
 
 def check_copies(game: Game, keys: Mapping[str, int], laws: Laws) -> None:
-    """Checks keys, by how their positions are written, in a process in which Python hashes text otherwise.
+    """Checks the keys of positions, given by their texts, in a process with a different hash seed.
 
-    The game is pickled or, where it cannot be, made by its name. Where neither gives the same game, it is left out.
+    The game is pickled or, if that fails, created by name. The law is left out if neither gives the same game.
     """
     kind = [type(game).__module__, type(game).__qualname__]
     try:
@@ -50,13 +50,13 @@ def check_copies(game: Game, keys: Mapping[str, int], laws: Laws) -> None:
 
 
 def _elsewhere(game: Game, texts: list[str]) -> tuple[list[str], list[int]]:
-    """Returns in another process the type of the game and the keys of positions; raises ValueError where it fails."""
+    """Returns the game's type and the keys of positions in another process; raises ValueError if that fails."""
     try:
         pickled = pickle.dumps(game)
     except Exception:
         pickled = b""
     told = {"path": sys.path, "name": game.spec.name, "is_pickled": bool(pickled), "texts": texts}
-    # One seed of two is another than that of this process.
+    # Differs from this process's seed.
     seed = "1" if os.environ.get(_HASH_SEED) != "1" else "2"
     done = subprocess.run(
         [sys.executable, "-c", _KEYS],

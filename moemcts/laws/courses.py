@@ -1,4 +1,4 @@
-"""The laws of whole games: how they end, what they pay, that they can be played again, and their symmetries."""
+"""The laws of whole games: their ends, rewards, reproducibility and symmetries."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from moemcts.laws import TOLERANCE, Laws, placed, random_joint, returned, spread
 from moemcts.laws.positions import Seen, check_joint, check_position, check_refusals, check_step, check_views
 
 NUM_REPLAYS = 5
-"""Times that each game is played again: rules that draw seldom are not found at once."""
+"""Number of times each game is replayed, as rare randomness is not found at once."""
 NUM_OTHERS = 8
-"""Joint actions that are played in each position beside the one that the game goes on with."""
+"""Number of joint actions that are played in each position in addition to the one the game continues with."""
 MOST_PACKED = 64
-"""Views of a game, spread over it, that are packed together."""
+"""Number of views of a game, evenly spaced, that are packed together."""
 MAPPED = "symmetries map games to games"
 
 
 class Course(NamedTuple):
-    """A game from its start to its end."""
+    """A game from start to end."""
 
     states: list[State]
     joints: list[list[int]]
-    """What was played in each position but the last."""
+    """The joint action played in each position but the last."""
     found: list[Seen]
-    """What can be seen of each position."""
+    """What can be observed of each position."""
 
 
 def checked_course(game: Game, rng: np.random.Generator, seed: int, laws: Laws) -> Course:
-    """Returns a game at random, each position of which is checked before anything is played in it.
+    """Returns a random game; each position is checked before any action is played in it.
 
-    Of what else is legal there, some is played as well.
+    Some of the other legal actions are played as well.
     """
     state = first_position(game, seed, laws)
     (others,) = rng.spawn(1)
     course = Course([state], [], [])
     while True:
         number = len(course.joints)
-        # Written before anything is played: a play may change its position.
+        # Formatted before anything is played, since a faulty `play` may change the position.
         where = f"at ply {number} of game {seed}, in {written(game, state)}"
         with placed(where):
             course.found.append(check_position(game, state, laws))
@@ -64,7 +64,7 @@ def checked_course(game: Game, rng: np.random.Generator, seed: int, laws: Laws) 
 
 
 def check_course(game: Game, course: Course, seed: int, laws: Laws) -> None:
-    """Checks a game from its start to its end."""
+    """Checks properties of a whole game."""
     with placed(f"at the end of game {seed}, in {written(game, course.states[-1])}"):
         for _ in range(NUM_REPLAYS):
             _check_replay(game, course, seed, laws)
@@ -76,7 +76,7 @@ def check_course(game: Game, course: Course, seed: int, laws: Laws) -> None:
 
 
 def first_position(game: Game, seed: int, laws: Laws) -> State:
-    """Returns the position that a game begins with, in which a player moves."""
+    """Returns the start position of a game, in which a player has to move."""
     with placed(f"in initial_state({seed})"):
         state: State = returned("initial_state", game.initial_state(seed), State)
         players = returned("active_players", state.active_players, tuple)
@@ -86,7 +86,7 @@ def first_position(game: Game, seed: int, laws: Laws) -> State:
 
 
 def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
-    """Checks that symmetries map a game to one that could have been played as well."""
+    """Checks that symmetries map a game to another valid game."""
     states, joints = course.states, course.joints
     for symmetry in returned("symmetries", game.symmetries(), Sequence):
         actions = returned("symmetries", returned("symmetries", symmetry, Symmetry).actions, np.ndarray)
@@ -110,7 +110,7 @@ def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
 
 
 class Keys:
-    """The keys of positions and what they stand for."""
+    """The keys of positions, with what can be observed of the first position of each key."""
 
     def __init__(self, game: Game, laws: Laws) -> None:
         self._game = game
@@ -118,7 +118,7 @@ class Keys:
         self._first: dict[int, tuple[Seen, str]] = {}
 
     def note(self, state: State, found: Seen) -> None:
-        """Checks that no position with this key looks different to those who move, or is played otherwise."""
+        """Checks that all positions with this key are alike in actions and in the observations of active players."""
         text = self._game.format_state(state)
         movers = _to_movers(found)
         other, its_text = self._first.setdefault(found.key, (movers, text))
@@ -129,17 +129,17 @@ class Keys:
         )
 
     def kept(self, count: int) -> dict[str, int]:
-        """Returns the keys of as many positions, spread over all of them, by how they are written."""
+        """Returns the keys of about `count` evenly spaced positions, by their texts."""
         texts = {text: key for key, (_, text) in self._first.items()}
         stride = max(1, len(texts) // count)
         return dict(itertools.islice(texts.items(), 0, None, stride))
 
 
 def _other_joints(state: State, joint: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
-    """Returns joint actions other than this one that can be played, in which as much is played as in so few can be."""
+    """Returns joint actions other than `joint`, few enough to play, that together cover as many actions as possible."""
     players = state.active_players
     if players == (CHANCE,):
-        # What has no chance is never drawn.
+        # Outcomes with probability zero never occur.
         shares = zip(state.legal_actions(CHANCE), state.chances(), strict=True)
         legal = [[outcome for outcome, share in shares if share]]
     else:
@@ -151,7 +151,7 @@ def _other_joints(state: State, joint: Sequence[int], rng: np.random.Generator) 
 
 
 def _to_movers(found: Seen) -> Seen:
-    """Returns what of a position is seen by those who move in it, whatever led to it."""
+    """Returns what active players observe of a position, independent of its history."""
     players = [player for player in found.active_players if player != CHANCE]
     observations = tuple(found.observations[player] for player in players)
     return found._replace(ply=0, rewards=(), observations=observations)
@@ -202,7 +202,7 @@ def _check_decided(game: Game, states: Sequence[State], laws: Laws) -> None:
 
 
 def _check_values(game: Game, states: Sequence[State], laws: Laws) -> None:
-    """Checks what is still to come at each position: what is paid from there on, and the return at the end."""
+    """Checks the value of each position: the discounted sum of later rewards and of the final returns."""
     values = np.asarray(states[-1].returns(), dtype=np.float64)
     for before, after in reversed(list(itertools.pairwise(states))):
         values = after.rewards() + discounts(before, after, game.spec.discount, game.spec.num_players) * values
@@ -221,7 +221,7 @@ def _check_mapped_game(
         _check_same_outcome(game, symmetry, state, mapped, laws)
         for player in state.active_players:
             if player == CHANCE:
-                # What its outcomes become is not said.
+                # Symmetries do not define the mapping of chance outcomes.
                 return
             expected = sorted(int(symmetry.actions[action]) for action in state.legal_actions(player))
             found = [int(action) for action in mapped.legal_actions(player)]
@@ -255,7 +255,7 @@ def _outcome(state: State) -> str:
 
 
 def _hides_something(game: Game, state: State) -> bool:
-    """Returns whether a position is another one to a player who may believe it to be so."""
+    """Returns whether an active player may perceive the position as another one."""
     return any(game.perceived(state, player, seed=0).key() != state.key() for player in state.active_players)
 
 

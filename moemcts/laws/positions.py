@@ -1,4 +1,4 @@
-"""The laws of one position: what its methods return, how it is written, and what a step from it may change."""
+"""The laws of single positions: what their methods return, their text, and what a step may change."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, View
 from moemcts.laws import LARGEST_SEED, TOLERANCE, Laws, returned, spread, written
 
 NUM_TIMES = 3
-"""That a position is asked again: what is random may say the same by chance."""
+"""Number of times a position is queried again, since random answers may agree by chance."""
 MOST_ACTIONS = 1_000
-"""Legal actions of a position that are looked at by name; of more, as many spread over all of them."""
+"""Maximum number of legal actions per position whose texts are checked; of more, evenly spaced ones are."""
 MOST_NAMES = 10_000
-"""Names, about, that are made to find those of a position's actions: each is looked for among all legal ones."""
+"""Approximate maximum number of texts generated per position: parsing one generates those of all legal actions."""
 PERCEIVED = (0, 1, LARGEST_SEED)
-"""Seeds of what players perceive."""
+"""Seeds of perceived positions."""
 NOTHING = ("", "?")
-"""Texts that hardly stand for a position or an action."""
+"""Texts that are unlikely to be valid positions or actions."""
 
 
 class Seen(NamedTuple):
-    """Everything that can be seen of a position."""
+    """All that can be observed of a position."""
 
     ply: int
     active_players: tuple[Player, ...]
     legal_actions: tuple[tuple[int, ...], ...]
     """By active player."""
     chances: tuple[float | None, ...]
-    """None for what is no number, here and below: it is not equal to itself."""
+    """NaN is None, here and below, as it is not equal to itself."""
     returns: tuple[float | None, ...]
     rewards: tuple[float | None, ...]
     observations: tuple[bytes, ...]
-    """A hash of each player's."""
+    """A hash per player."""
     key: int
 
     def unlike(self, other: Seen) -> str:
-        """Returns in what two differ; empty where they are alike."""
+        """Returns the names of the fields that differ; empty if there are none."""
         names = [name for name, own, its in zip(self._fields, self, other, strict=True) if own != its]
         return ", ".join(names)
 
 
 def seen(game: Game, state: State) -> Seen:
-    """Returns what can be seen of a position that returns what is declared."""
+    """Returns what can be observed of a position whose methods return the declared types."""
     players = tuple(state.active_players)
     return Seen(
         state.ply,
@@ -65,7 +65,7 @@ def seen(game: Game, state: State) -> Seen:
 
 
 def check_position(game: Game, state: State, laws: Laws) -> Seen:
-    """Checks all that a position says of itself; returns what can be seen of it."""
+    """Checks what a position's methods return; returns what can be observed of it."""
     returned("ply", state.ply, Integral)
     players = returned("active_players", state.active_players, tuple)
     is_chance = players == (CHANCE,)
@@ -97,7 +97,7 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
 
 
 def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, laws: Laws) -> State:
-    """Checks one step from a position, of which can be seen what is `before`; returns the position after it."""
+    """Checks a step from a position that was observed as `before`; returns the next position."""
     kept = _answers(game, state)
     child: State = returned("play", state.play(list(joint)), State)
     changed = before.unlike(seen(game, state))
@@ -107,7 +107,8 @@ def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, law
         f"{list(joint)} changes its {changed}; play returns another position, which shares no list or array with it",
     )
     _check_ply(state, joint, child, laws)
-    # What the next position returns is checked there; what is no position yet cannot be compared.
+    # Invalid values of the next position are reported when that position is checked; here they only prevent
+    # comparisons.
     try:
         after = seen(game, child)
         _check_steady(game, child, after, laws)
@@ -141,7 +142,7 @@ def check_joint(state: State, joint: Sequence[int], laws: Laws) -> None:
 
 
 def check_views(game: Game, pairs: Sequence[tuple[State, Player]], laws: Laws) -> None:
-    """Checks views of positions, and what is kept of these in datasets."""
+    """Checks views of positions, and their packed form as in datasets."""
     players = np.array([player for _, player in pairs], dtype=np.int64)
     _check_batch("views", game, game.views(pairs), pairs, laws)
     unpacked = game.unpack(game.pack([state for state, _ in pairs]), players)
@@ -149,9 +150,9 @@ def check_views(game: Game, pairs: Sequence[tuple[State, Player]], laws: Laws) -
 
 
 def check_refusals(game: Game, state: State, laws: Laws) -> None:
-    """Checks that what is no position, and no action in this one, is refused as a user's mistake is."""
+    """Checks that invalid texts of positions and actions are rejected as user errors."""
     text = game.format_state(state)
-    # Of what is nearly a position some may be one.
+    # Texts that are nearly valid may be accepted, if they happen to be valid.
     for nearly in (*NOTHING, f"{text},1", text[: len(text) // 2], text[len(text) // 2 :], "0"):
         _check_refusal("parse_state", game.parse_state, nearly, laws)
     for text in NOTHING:
@@ -194,7 +195,7 @@ def _check_view(
 
 
 def _answers(game: Game, state: State) -> list[tuple[str, Any, bytes]]:
-    """Returns the arrays that a position gives: what gave each, the array itself, and a hash of it."""
+    """Returns the arrays that a position returns: the name of the call, the array itself, and its hash."""
     asked = [("returns()", state.returns), ("rewards()", state.rewards)]
     players = range(game.spec.num_players)
     asked += [(f"observation({player})", partial(state.observation, player)) for player in players]
@@ -208,7 +209,7 @@ def _check_steady(game: Game, state: State, found: Seen, laws: Laws) -> None:
 
 
 def _check_paid(game: Game, state: State, laws: Laws) -> None:
-    """Checks what the step into a position paid, and for whom the game is decided."""
+    """Checks the rewards of the step into a position, and its decided players."""
     num_players, is_over = game.spec.num_players, not state.active_players
     returns = _numbers("returns", state.returns(), num_players, laws)
     rewards = _numbers("rewards", state.rewards(), num_players, laws)
@@ -284,7 +285,7 @@ def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -
 
 
 def _check_names(game: Game, state: State, player: Player, legal: Sequence[int], laws: Laws) -> None:
-    """Checks how legal actions are written and read."""
+    """Checks the texts of legal actions, and that they can be parsed."""
     texts: dict[str, int] = {}
     for action in spread(legal, MOST_ACTIONS):
         text = _action_written(game, state, player, action, laws)
@@ -296,7 +297,7 @@ def _check_names(game: Game, state: State, player: Player, legal: Sequence[int],
 
 
 def _action_written(game: Game, state: State, player: Player, action: int, laws: Laws) -> str:
-    """Returns how an action is written, or an outcome of chance, which nobody has to read back."""
+    """Returns the text of an action, or of a chance outcome, which need not be parseable."""
     text: str = returned("format_action", game.format_action(state, player, action), str)
     laws.expect(
         "actions are written in one line, without blanks around it",
@@ -359,8 +360,8 @@ def _check_perceived(game: Game, state: State, player: Player, seed: int, laws: 
 
 
 def _ascend(indices: Sequence[Any]) -> bool:
-    """Returns whether these are whole numbers of 0 or more, each larger than the one before."""
-    # By kind, of which there is one: there may be very many indices.
+    """Returns whether these are strictly ascending non-negative integers."""
+    # By type, as there may be very many indices but few types.
     are_whole = all(issubclass(kind, Integral) and not issubclass(kind, bool) for kind in set(map(type, indices)))
     return are_whole and all(map(operator.lt, (-1, *indices), indices))
 

@@ -1,4 +1,4 @@
-"""How users name agents: registered names and experts, each with options."""
+"""References to agents: registered names and experts, with options."""
 
 from moemcts.naming.agents import (
     TIMES,

@@ -1,4 +1,4 @@
-"""How a reference becomes an agent, and which reference names the same one elsewhere."""
+"""Resolves references to agents, and makes references that name the same agent elsewhere."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 
 TIMES = ("seconds", "movetime")
-"""Options that limit an agent by the clock."""
+"""Options with a time limit."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """An agent as a user names it."""
+    """An agent and the reference that names it."""
 
     reference: str
     agent: Agent
     resolved: str
-    """The reference that also names what was chosen here, such as what runs the networks: elsewhere it makes the same
-    agent."""
+    """The reference with all automatic choices made explicit, such as the backend: it names the same agent
+    elsewhere."""
 
     @property
     def is_timed(self) -> bool:
-        """Whether the clock limits it: then games that run beside each other take time from each other."""
+        """Whether it has a time limit: if so, games played in parallel slow down each other."""
         return is_timed(self.reference)
 
     @property
     def named(self) -> Agent:
-        """The agent, under its reference."""
+        """The agent, with its reference as its name."""
         return Named(self.agent, self.reference)
 
 
@@ -49,9 +49,9 @@ def contestants(
     *,
     resolved: Mapping[str, str] | None = None,
 ) -> dict[str, Contestant]:
-    """Returns agents by their references; `resolved` are references that say more, from another process.
+    """Returns agents by their references; `resolved` has more explicit references, from another process.
 
-    Raises UsageError for doubles, also of one agent that is written in two ways.
+    Raises UsageError for duplicates, including different references to the same agent.
     """
     if len(set(references)) < len(references):
         raise UsageError(f"expected different agents, got {', '.join(references)}")
@@ -66,20 +66,20 @@ def contestants(
 
 
 def is_timed(reference: str) -> bool:
-    """Returns whether the clock limits the agent of a reference."""
+    """Returns whether the agent of a reference has a time limit."""
     return any(option in TIMES for option in parse_reference(reference)[1])
 
 
 def says_more(reference: str, other: str) -> bool:
-    """Returns whether a reference is another one with further options."""
+    """Returns whether a reference equals another one with further options."""
     (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
-    # In place of `auto` stands what it was taken for.
+    # `auto` counts as equal to the choice made for it.
     kept = {option: value for option, value in other_options.items() if value != AUTO or option not in options}
     return name == other_name and options != other_options and options == options | kept
 
 
 def _check_different(found: Sequence[Contestant], game: Game, limits: Mapping[str, Any]) -> None:
-    """Raises UsageError where two references make the same agent."""
+    """Raises UsageError if two references name the same agent."""
     meanings: list[Any] = []
     for one in found:
         meaning = _meaning(one.resolved, game, limits)
@@ -93,7 +93,7 @@ def _check_different(found: Sequence[Contestant], game: Game, limits: Mapping[st
 
 
 def _meaning(reference: str, game: Game, limits: Mapping[str, Any]) -> Any:
-    """Returns what a reference says with all defaults: equal of references that make the same agent."""
+    """Returns a reference with all defaults filled in: equal for references that name the same agent."""
     if names_experts(reference):
         return folder_of(reference).resolve(), _said(reference, game, limits).meaning(game)
     name, options = parse_reference(_limited(reference, game, limits))
@@ -103,12 +103,12 @@ def _meaning(reference: str, game: Game, limits: Mapping[str, Any]) -> Any:
 
 
 def _more(agent: Agent, reference: str) -> str:
-    """Returns the name of an agent where that is its reference with more options, as experts name their backend."""
+    """Returns the agent's name if that is its reference with further options, such as the backend of experts."""
     return agent.name if says_more(agent.name, reference) else reference
 
 
 def _limited(reference: str, game: Game, limits: Mapping[str, Any] | None) -> str:
-    """Returns the reference of a registered agent with the limits that it takes; that of experts as it is."""
+    """Returns the reference of a registered agent with the limits that it takes; that of experts is unchanged."""
     if not limits or names_experts(reference):
         return reference
     _, options = parse_reference(reference)
@@ -117,14 +117,14 @@ def _limited(reference: str, game: Game, limits: Mapping[str, Any] | None) -> st
 
 
 def with_options(reference: str, options: Mapping[str, Any]) -> str:
-    """Returns a reference with options in place of, or beside, its own."""
+    """Returns a reference with options added or replaced."""
     name, given = parse_reference(reference)
     return format_reference(name, {**given, **options})
 
 
 def settled(reference: str, game: Game) -> str:
-    """Returns the reference that names the same agent from everywhere: it says what was chosen here, such as what runs
-    experts, and a folder of them as a whole path.
+    """Returns a reference that names the same agent from everywhere: automatic choices, such as the backend, are
+    explicit, and a folder of experts is an absolute path.
     """
     resolved = contestants([reference], game)[reference].resolved
     name, _ = parse_reference(resolved)
@@ -134,19 +134,21 @@ def settled(reference: str, game: Game) -> str:
 
 
 def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None = None) -> Agent:
-    """Returns the agent named by a registered name or by experts, each with options.
+    """Returns the agent that a reference names: a registered agent or experts, with options.
 
-    Experts are named by their folder, by `weights:NAME` where they come with a plugin, by `hf:OWNER/NAME` or a URL.
+    Experts are named by their folder, by `weights:NAME` if they come with a plugin, by `hf:OWNER/NAME` or by a URL.
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
-    (simulations, nodes, seconds) are those of agents that take them and name none.
+    (simulations, nodes, seconds) apply to agents that take them and whose reference has none.
+
     `experts:FOLDER?only=endgame&else=OTHER` plays with one expert of a folder, and with those of another in all other
-    phases; `value=OTHER` takes the policy of these experts and the values of others. `routing=queue` lets leaves wait
-    until the batch of their expert is full, `batch` positions; `gate=NAME` says by which other gate of as many phases
-    they are chosen.
-    `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
-    keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
-    named backend the precision is float32 unless it is named too. `device=cuda` runs them on a GPU. Settings of
-    the search (`SearchConfig`) have their own names, but `leaves` for `leaves_per_tree` and `noise` for
+    phases; `value=OTHER` combines the policy of these experts with the values of others. `routing=queue` queues leaves
+    until there is a full batch for their expert, of `batch` positions; `gate=NAME` selects experts by another gate with
+    the same number of phases.
+
+    `backend` and `precision` determine how networks are run. `auto`, the default of both, selects the fastest here that
+    preserves the policy, and the agent's name includes the choice: games are reproducible only with the same choice.
+    With an explicit backend, the precision defaults to float32. `device=cuda` runs networks on a GPU. Settings of the
+    search (`SearchConfig`) have their own names, except `leaves` for `leaves_per_tree` and `noise` for
     `noise_fraction`: `solver=true&reuse=true`.
     """
     name, _ = parse_reference(reference)
@@ -166,7 +168,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
 
 
 def _said(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertAgent:
-    """Returns what a reference to experts says of their agent."""
+    """Returns the settings of the agent in a reference to experts."""
     options = with_limits(parse_reference(reference)[1], reference, game, limits)
     if "simulations" not in options and any(name in options for name in LIMITS):
         options["simulations"] = None
@@ -179,8 +181,8 @@ def _said(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertAgent:
 
 
 def check_backend(name: str, precision: str | None = None, device: str = "cpu") -> None:
-    """Raises UsageError for a backend or precision there is none of, or that do not go together or with a device,
-    MissingExtra for one that is not installed. Whether there is such a device here is not checked.
+    """Raises UsageError for an unknown backend or precision, or an unsupported combination of these or with the device,
+    MissingExtra for a backend that is not installed. Whether the device exists is not checked.
     """
     from moemcts.learn.inference.backends import Inference, require
     from moemcts.learn.inference.evaluators import named_backend, named_precision

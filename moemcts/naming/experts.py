@@ -1,4 +1,4 @@
-"""Experts as an agent, as the options of their reference say."""
+"""Agents that play with experts, configured by the options of a reference."""
 
 from __future__ import annotations
 
@@ -29,58 +29,58 @@ if TYPE_CHECKING:
 LIMITS = ("simulations", "nodes", "seconds")
 """Options that limit a search."""
 AUTO = "auto"
-"""The backend, the precision and the device that are chosen here."""
+"""Selects the backend, the precision or the device automatically."""
 CHOSEN = ("backend", "device", "precision")
-"""Options that are chosen where an agent is made, and the only ones that its reference gains there."""
+"""Options that may be chosen automatically, the only ones that are added to an agent's reference."""
 SHORT = {"leaves_per_tree": "leaves", "noise_fraction": "noise"}
-"""Settings of the search that references call by shorter names."""
+"""Settings of the search with a shorter name in references."""
 _SEARCHED = {"simulations": 100, "leaves_per_tree": 4}
-"""What experts search with where neither a reference nor the game says it."""
+"""Default search settings of experts, if neither the reference nor the game has any."""
 _BATCH = 64
 
 
 class ExpertOption(NamedTuple):
-    """What a reference to experts may say."""
+    """An option in references to experts."""
 
     kind: Any
     """The type of its value."""
     default: Any
-    """None where the game says it, or nothing comes of it."""
+    """None if it depends on the game, or has no effect."""
     meaning: str
 
 
 class ExpertAgent(Frozen):
-    """What a reference to experts says of their agent; see `moemcts.naming.resolve_agent`."""
+    """The settings in a reference to experts; see `moemcts.naming.resolve_agent`."""
 
     search: dict[str, Any]
-    """Settings of the search that are said, and its limits."""
+    """Explicit settings of the search, and its limits."""
     routing: str = Field(
         default="",
         description=f"Who evaluates the leaves of a batch: {', '.join(ROUTING_NAMES)}; by default what fits the gate.",
     )
     batch: int = _BATCH
-    """Leaves that wait, with routing=queue, until they are evaluated at once."""
+    """Batch size of each expert's queue, with routing=queue."""
     gate: Sequence[str] = ()
-    """Another gate of as many phases, by which the experts are chosen."""
+    """Another gate with the same number of phases, by which experts are selected."""
     opponents: str = ""
-    """Who the search expects in the other seats, by default the game's usual agent; self searches for all."""
+    """Agent that the search assumes in the other seats, by default the game's default agent; self searches for all."""
     only: Sequence[str] = ()
-    """Phases whose experts answer; in the others those of else do."""
-    # `else` is no word that Python takes for a name.
+    """Phases in which these experts are used; in the others, those of else are."""
+    # `else` is a Python keyword.
     baseline: str | None = Field(default=None, alias="else")
-    """A folder of experts that answer in the phases that only does not name."""
+    """A folder of experts for the phases that are not in only."""
     value: str | None = None
-    """A folder of experts whose values are taken, with these policies."""
+    """A folder of experts whose values are combined with the policy of these."""
     backend: str = AUTO
-    """What runs the networks: torch, onnxruntime, openvino, or auto, the quickest here."""
+    """How networks are run: torch, onnxruntime, openvino, or auto, the fastest here."""
     precision: str = ""
-    """float32, bf16, int8 where models are exported, or auto, the quickest here that keeps the policy."""
+    """float32, bf16, int8 for exported models, or auto, the fastest here that preserves the policy."""
     device: str = "cpu"
-    """Where they run: cpu, cuda, or auto."""
+    """Where networks are run: cpu, cuda, or auto."""
 
     @classmethod
     def saying(cls, options: Mapping[str, Any], game: Game) -> Self:
-        """Returns what the options say; where they name no limit or no `leaves`, what the game says of these."""
+        """Creates the settings from options; without a limit or `leaves`, the game's search settings provide these."""
         usual = plugins().search_settings(game)
         settings = {SHORT.get(name, name): name for name in SearchConfig.model_fields}
         own = {option: value for option, value in options.items() if option not in settings}
@@ -91,24 +91,24 @@ class ExpertAgent(Frozen):
 
     @property
     def searches(self) -> bool:
-        """Whether it searches at all; else it plays the likeliest move."""
+        """Whether it searches; otherwise it plays the most likely move."""
         return bool(self.search["simulations"] != 0)
 
     def meaning(self, game: Game) -> dict[str, Any]:
-        """Returns what it says, with what it leaves to others filled in: equal of what makes equal agents of a folder.
+        """Returns the settings with defaults filled in: equal for equal agents of a folder.
 
-        It has to make one.
+        The settings must be valid.
         """
         return {
             **dict(self),
             "opponents": self.opponents or usual_opponents(game),
             "precision": self._precision,
-            # Who searches nothing has settings of the search that mean nothing.
+            # Without a search, its settings do not matter.
             "search": self._search(game) if self.searches else None,
         }
 
     def of(self, folder: Path, game: Game, reference: str) -> Agent:
-        """Returns the agent of a folder of experts; its name is the reference, which also says what was chosen here."""
+        """Returns the agent for a folder of experts; its name is the reference with automatic choices made explicit."""
         from moemcts.learn.checkpoint import load_networks
         from moemcts.learn.training.ranks import device_of
 
@@ -123,7 +123,7 @@ class ExpertAgent(Frozen):
         own = encoded_as(experts_in(folder), game)
         networks = load_networks(experts_in(folder), own, plugins())
         if self.gate:
-            # The commas are those of the gate's own options.
+            # Commas separate values of the gate's own options.
             networks = networks.by_gate(plugins().gate(",".join(self.gate), own))
         inference = self._inference(networks, own, device)
         experts = self._evaluator(networks, own, inference, device)
@@ -135,7 +135,7 @@ class ExpertAgent(Frozen):
         return agent if own is game else Translated(agent, game, own)
 
     def _idle(self, game: Game) -> str:
-        """Returns which option nothing comes of, in words; empty where there is none."""
+        """Returns, in words, which option has no effect; empty if there is none."""
         if self.batch != _BATCH and self.routing != QUEUE:
             return f"batch has no effect without routing={QUEUE}"
         if not self.searches:
@@ -146,7 +146,7 @@ class ExpertAgent(Frozen):
 
     @property
     def _precision(self) -> str:
-        # What the names of agents say that took float32: the backend alone.
+        # With an explicit backend the precision is float32, as in the names of earlier agents.
         return self.precision or (AUTO if self.backend == AUTO else "float32")
 
     def _inference(self, networks: LoadedNetworks, game: Game, device: str) -> Inference:
@@ -162,25 +162,25 @@ class ExpertAgent(Frozen):
     def _evaluator(
         self, networks: LoadedNetworks, game: Game, inference: Inference, device: str
     ) -> ExpertSet | ValuedBy:
-        """Returns what answers the search: these experts, with those of other folders where they are named."""
+        """Returns the evaluator of the search: these experts, combined with those of other folders if any are given."""
         experts = networks.expert_set(inference, device=device, routing=ROUTINGS.get(self.routing))
         if self.baseline is not None:
             experts = experts.only(self.only, self._others(self.baseline, game, inference, device))
         return experts if self.value is None else ValuedBy(experts, self._others(self.value, game, inference, device))
 
     def _others(self, reference: str, game: Game, inference: Inference, device: str) -> ExpertSet:
-        """Returns the experts of another folder, run as these are."""
+        """Returns the experts of another folder, run in the same way as these."""
         from moemcts.learn.checkpoint import load_networks
         from moemcts.learn.inference.backends import Inference
         from moemcts.learn.inference.folder import has_models
 
         others = load_networks(experts_in(folder_of(reference)), game, plugins())
-        # Of these, `auto` knows nothing but what they are run by; without models it is float32.
+        # `auto` was decided for the main experts; these use float32 if they have no int8 models.
         is_unfit = inference.precision == "int8" != self.precision and not has_models(others.folder, "int8")
         return others.expert_set(Inference(inference.backend) if is_unfit else inference, device=device)
 
     def _chosen(self, inference: Inference, device: str) -> dict[str, str]:
-        """Returns what `auto` was taken for."""
+        """Returns the choices that were made for `auto`."""
         taken = (inference.backend, device, inference.precision)
         is_precision_left = self.precision == AUTO or (not self.precision and inference.precision != "float32")
         is_left = (self.backend == AUTO, self.device == AUTO, is_precision_left)
@@ -195,12 +195,12 @@ class ExpertAgent(Frozen):
         return SearchAgent(game, experts, config, opponents=model, queue=queue, name=name)
 
     def _search(self, game: Game) -> SearchConfig:
-        """Returns the game's settings of the search with those that are said here."""
+        """Returns the game's search settings, updated by the explicit ones."""
         return SearchConfig.model_validate({**plugins().search_settings(game), **self.search})
 
 
 def expert_options() -> dict[str, ExpertOption]:
-    """Returns what a reference to experts may say, by name."""
+    """Returns the options in references to experts, by name."""
 
     def meaning(field: FieldInfo) -> str:
         return " ".join((field.description or "").split())
@@ -214,12 +214,12 @@ def expert_options() -> dict[str, ExpertOption]:
         for name, field in ExpertAgent.model_fields.items()
         if name != "search"
     }
-    # What is wanted most comes first.
+    # The most important options first.
     return {name: searched[name] for name in (*LIMITS, "leaves")} | own | searched
 
 
 def _saying_more(reference: str, chosen: dict[str, str]) -> str:
-    """Returns a reference with what was chosen for its agent, in place of `auto` where that is written."""
+    """Returns a reference with the automatic choices added, in place of `auto` if that is given."""
     name, options = parse_reference(reference)
     if any(option in options for option in chosen):
         return format_reference(name, {**options, **chosen})

@@ -1,4 +1,4 @@
-"""Where the experts of a reference are, and what their manifests say."""
+"""Finds the folders of experts, and reads their manifests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from moemcts.references import format_reference, parse_reference
 from moemcts.store import MANIFEST, digest, manifest_digest, read_bytes, read_toml
 
 EXPERTS = "experts:"
-"""What may stand before a folder of experts."""
+"""Optional prefix of a folder of experts."""
 
 
 def names_experts(reference: str) -> bool:
-    """Returns whether a reference names experts, and not an agent that is registered under the name."""
+    """Returns whether a reference names experts, and not a registered agent of that name."""
     name, _ = parse_reference(reference)
     is_said = name.startswith(EXPERTS) or weights.is_reference(name)
     return is_said or (name not in plugins().agents and folder_of(reference).exists())
@@ -30,16 +30,16 @@ def folder_of(reference: str) -> Path:
 
 
 def experts_in(named: str | Path) -> Path:
-    """Returns where the experts are that a folder or a reference to it names: there or, of a training, in `experts`.
+    """Returns the folder with the manifest of experts: the named one or, for a training run, its subfolder `experts`.
 
-    Raises UsageError where there are none, or several sets of them.
+    Raises UsageError if it has no experts, or several sets of them.
     """
     folder = weights.folder_of(named)
     for place in (folder, folder / "experts"):
         if (place / MANIFEST).exists():
             return place
     teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))
-    # Of self-play, which may have hundreds: the last.
+    # Self-play may have hundreds of generations; only the last is listed.
     teams += sorted(str(manifest.parent) for manifest in folder.glob(f"generations/*/experts/{MANIFEST}"))[-1:]
     hint = "there is no such folder" if not folder.exists() else "it is a file" if folder.is_file() else ""
     if not hint:
@@ -48,7 +48,7 @@ def experts_in(named: str | Path) -> Path:
 
 
 def phases_of(experts: str, game: Game) -> list[str]:
-    """Returns the phases that the experts of a reference are for."""
+    """Returns the phases of the experts that a reference names."""
     from moemcts.learn.checkpoint import load_experts
 
     folder = experts_in(folder_of(experts))
@@ -56,26 +56,26 @@ def phases_of(experts: str, game: Game) -> list[str]:
 
 
 def game_of(experts: str) -> Game:
-    """Returns the game that the experts of a reference were made for."""
+    """Returns the game that the experts of a reference were trained for."""
     folder = experts_in(folder_of(experts))
     return plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
 
 
 def identity_of(references: Sequence[str], game: str = "") -> dict[str, Any]:
-    """Returns what else decides the games of these agents: their weights, and the options of the game's reference."""
+    """Returns what else determines the games of these agents: their weights, and the game reference's options."""
     name, options = parse_reference(game)
     rules = {"game": format_reference(name, dict(sorted(options.items())))} if options else {}
     return {"experts": {name: _manifests(name) for name in references}, **rules}
 
 
 def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
-    """Returns what decides a part of a run in which these agents play: the weights of those that are experts."""
+    """Returns what determines a part of a run in which these agents play: the weights of those that are experts."""
     return {f"experts of {name}": _manifests(name) for name in references if names_experts(name)}
 
 
 def _manifests(reference: str) -> list[str]:
-    """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights, and
-    of the file of another gate.
+    """Returns the hashes of the manifests of all experts that an agent plays with, which include those of the weights,
+    and of the file of another gate.
     """
     _, options = parse_reference(reference)
     folders = [folder_of(reference), *(folder_of(str(options[one])) for one in ("else", "value") if one in options)]

@@ -1,4 +1,4 @@
-"""Which gate tells a game's phases where nobody is asked which."""
+"""The gate that is used by default."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from moemcts.game import Game
 from moemcts.plugins import plugins
 
 NEUTRAL_GATE = "plies"
-"""The gate of games that have none of their own."""
+"""The gate of games that declare no default."""
 
 
 def usual_gate(game: Game) -> str:
-    """Returns the gate that a game declares to be its default, else one that any game has."""
+    """Returns the game's default gate, or one that is available for all games."""
     entries = plugins().gates.for_game(game.spec.name)
     return next((name for name, entry in entries.items() if entry.default), NEUTRAL_GATE)

@@ -1,4 +1,4 @@
-"""Limits that are given to whoever names none: in matches, at the terminal and on the page alike."""
+"""Default limits for agents that name none: in matches, at the terminal and on the page alike."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 
 _OWN = (*LIMITS, "movetime", "playouts")
-"""Options by which an agent is limited already."""
+"""Options that are limits of an agent."""
 _DEPTH = "depth"
-"""One, too, of who does not count simulations; of who does, it says how deep a tree is."""
+"""Also a limit for agents that do not count simulations; for those that do, it is a parameter of the tree."""
 
 
 def with_limits(options: Mapping[str, Any], reference: str, game: Game, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns an agent's options with those of the limits that it takes, where it names no limit of its own.
+    """Returns an agent's options, with the limits that it takes added if it names none of its own.
 
-    Experts take all of them, a registered agent those that it has options for; 0, the policy alone, concerns experts.
+    Experts take all of them, a registered agent those that it has options for; 0, the policy alone, applies to experts
+    only.
     """
     if any(name in options for name in _OWN):
         return dict(options)
@@ -35,8 +36,8 @@ def with_limits(options: Mapping[str, Any], reference: str, game: Game, limits: 
 
 
 def check_limits(references: Sequence[str], game: Game, limits: Mapping[str, Any]) -> None:
-    """Raises UsageError for the first limit that none of these agents takes; names that there are none of are left to
-    who makes the agents.
+    """Raises UsageError for the first limit that none of these agents takes; unknown names are reported when the agents
+    are made.
     """
     if not limits:
         return

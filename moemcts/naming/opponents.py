@@ -1,4 +1,4 @@
-"""Who plays where nobody is named, and who the search believes to face."""
+"""Default agents, and the opponents that a search assumes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from moemcts.references import parse_reference
 from moemcts.search.opponents import Opponents
 
 SELF = "self"
-"""In place of who the search believes to face: it searches for every seat."""
+"""In place of an assumed opponent: the search plays all seats itself."""
 
 
 def player_of(game: Game) -> str:
-    """Returns the reference of who plays a game where the user names nobody.
+    """Returns the reference of the agent that plays a game if the user names none.
 
-    That are the experts that come with the game, else its default agent, else `random`.
+    It is the experts that come with the game, or else its default agent, or else `random`.
     """
     return weights.default_weights(game) or plugins().player(game)
 
 
 def opponents_named(name: str, game: Game) -> Opponents:
-    """Returns who the search believes to face; `self` searches for every seat."""
+    """Returns the opponents that the search assumes; None for `self`, which searches for every seat."""
     if name == SELF:
         return None
     agents = plugins().agents.for_game(game.spec.name)
@@ -31,5 +31,5 @@ def opponents_named(name: str, game: Game) -> Opponents:
 
 
 def usual_opponents(game: Game) -> str:
-    """Returns who the search believes to face where nobody is named: the game's default agent, or `self`."""
+    """Returns the opponent that the search assumes by default: the game's default agent, or `self`."""
     return plugins().default_agent(game) or SELF

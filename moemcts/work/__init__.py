@@ -1,4 +1,4 @@
-"""Work is mapped over items: in this process, in several, or in actors of Ray."""
+"""Maps tasks over items: in this process, in several processes, or in Ray actors."""
 
 from moemcts.work.processes import Processes, num_cores
 from moemcts.work.rays import Rays

@@ -1,4 +1,4 @@
-"""Work that goes on in a thread while something else is done."""
+"""Runs functions in background threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moemcts.work.progress import Advance
 
 
 class Beside:
-    """Does something in a thread, from now on; what it raises is raised where it is waited for."""
+    """Runs a function in a background thread; `wait` re-raises its exception."""
 
     def __init__(self, do: Callable[[Advance], None]) -> None:
         self._do = do
@@ -21,7 +21,7 @@ class Beside:
         self._thread.start()
 
     def wait(self, advance: Advance) -> None:
-        """Returns when it is done, telling of its progress meanwhile; raises what it raised."""
+        """Blocks until the function returns, reporting its progress meanwhile; raises its exception."""
         is_going_on = True
         while is_going_on:
             self._thread.join(SECONDS_TO_LISTEN)
@@ -31,7 +31,7 @@ class Beside:
             raise self._error
 
     def stop(self) -> None:
-        """Stops the work when it next tells of its progress or waits for workers, and returns when it has."""
+        """Stops the function at its next progress report or wait for workers, and blocks until it has ended."""
         self._is_stopped = True
         self._thread.join()
 

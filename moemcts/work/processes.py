@@ -1,4 +1,4 @@
-"""Workers that are processes: they answer for themselves alone, and end with whoever started them."""
+"""Worker processes, which end with the process that started them."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from moemcts.garbage import collect_rarely
 from moemcts.stopping import SECONDS_TO_LISTEN, check_wanted
 
 SECONDS_TO_STOP = 20.0
-"""That interrupted workers have to bring what they do to an end, as trainings save their state."""
+"""Time for interrupted workers to finish, since trainings save their state."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""Small networks gain nothing from a second thread and lose much where another process wants the same core."""
+"""Small networks gain nothing from a second thread and lose much when another process needs the same core."""
 _INTERRUPTED = 130
 _PR_SET_PDEATHSIG = 1
 """linux/prctl.h"""
 
 
 def num_cores() -> int:
-    """Returns how many cores this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Processes:
-    """Does items in processes of their own, each with one thread; see `Workers`."""
+    """Maps items in child processes, each with one thread; see `Workers`."""
 
     def __init__(self, count: int, *, hint: str = "") -> None:
-        """Takes what to do where a process dies, as the end of the message."""
+        """`hint` is appended to the error message when a process dies."""
         self.count = count
         self._hint = hint
         self._is_kept = False
@@ -46,9 +46,9 @@ class Processes:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Within the block processes that have done their items wait for those of the next `map`, which starts at once.
+        """Within the block, idle processes are kept for the next `map`, which then starts at once.
 
-        All these are called by one thread: on Linux a process ends with the thread that has started it.
+        All calls must be made from one thread: on Linux, a process ends with the thread that started it.
         """
         self._is_kept = True
         try:
@@ -66,7 +66,7 @@ class Processes:
         on_report: Callable[[int, Any], None] = lambda number, message: None,
         on_done: Callable[[int, Any], None] = lambda number, result: None,
     ) -> list[Any]:
-        """Raises MoemctsError where a process dies or a task raises anything else."""
+        """Maps as `Workers.map` does; raises MoemctsError if a process dies or a task raises any other error."""
         results: dict[int, Any] = {}
         waiting = iter(enumerate(items))
         pickled = pickle.dumps(task)
@@ -94,7 +94,7 @@ class Processes:
                         if not self._is_kept:
                             member.leave()
         finally:
-            # Who has failed is on its way out.
+            # After a failure, processes are about to exit and cannot be kept.
             if self._is_kept and not busy and len(results) == len(items):
                 self._idle += crew
             else:
@@ -102,7 +102,7 @@ class Processes:
         return [results[number] for number in range(len(items))]
 
     def _gather(self, count: int) -> list[_Member]:
-        """Returns so many processes: those that wait, as far as they are still there, and new ones."""
+        """Returns `count` processes: idle ones that are still alive, and new ones."""
         alive = [member for member in self._idle if member.process.is_alive()]
         waiting, self._idle = alive[:count], alive[count:]
         return [*waiting, *_start(count - len(waiting))]
@@ -126,13 +126,13 @@ class _Member:
         self._lifeline = lifeline
 
     def prepare(self, pickled: bytes) -> None:
-        """Hands over the task of all items; waits until the process is there where that is a large one."""
-        # Whoever has died is found when it is listened to.
+        """Sends the pickled task for all items; blocks until the process reads it if it is large."""
+        # A dead process is detected when its pipe is read.
         with contextlib.suppress(OSError):
             self.pipe.send(pickled)
 
     def give(self, item: tuple[int, Any] | None) -> bool:
-        """Hands over a numbered item, or says that there is none; whether there was one."""
+        """Sends a numbered item, or None for no more items; returns whether there was one."""
         with contextlib.suppress(OSError):
             self.pipe.send(item)
         return item is not None
@@ -148,13 +148,13 @@ class _Member:
 
 
 def _start(count: int) -> list[_Member]:
-    """Starts processes, which import what they need at the same time: none is waited for."""
+    """Starts processes without waiting for them, so that they import their modules at the same time."""
     context = multiprocessing.get_context("spawn")
     crew = []
     with _environment(ONE_THREAD), _interrupts_held():
         for _ in range(count):
             ours, theirs = context.Pipe()
-            # Nothing is ever said on it: it breaks when this process ends, however it ends.
+            # Nothing is ever sent through it: it breaks when this process exits, for whatever reason.
             breath, lifeline = context.Pipe(duplex=False)
             process = context.Process(target=_work, args=(os.getpid(), theirs, breath), daemon=True)
             process.start()
@@ -165,7 +165,7 @@ def _start(count: int) -> list[_Member]:
 
 
 def _stop(crew: Sequence[_Member], busy: Sequence[_Member]) -> None:
-    """Ends the processes: those that still work are interrupted, the others leave; who takes too long is killed."""
+    """Ends the processes: busy ones are interrupted, the others told to exit; those that take too long are killed."""
     for member in crew:
         if member not in busy:
             member.leave()
@@ -197,7 +197,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Lets Ctrl-C wait; processes that are started meanwhile begin with it waiting, until they can answer to it."""
+    """Blocks SIGINT; child processes inherit the mask, and unblock the signal once they handle it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -215,13 +215,13 @@ def _ending(exitcode: int | None) -> str:
 
 
 def _work(parent: int, pipe: Any, breath: Any) -> None:
-    # What must be saved first, as the state of a training, is saved by whoever takes the signal over while that is so.
+    # Code that must save its state first, such as a training, replaces this handler meanwhile.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
-    # Schedulers send it to every process of a job: what to end, and how, says the one that was started.
+    # Schedulers send SIGTERM to every process of a job; the main process decides what to end, and how.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if hasattr(os, "setpgrp"):
-        # Ctrl-C reaches a whole group. Here it comes once, from the process that was started, which says what there
-        # is to say.
+        # Ctrl-C is sent to the whole process group. In its own group, this process is interrupted only by the main
+        # process, which also reports it.
         os.setpgrp()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _end_with(parent, breath)
@@ -239,7 +239,7 @@ def _work(parent: int, pipe: Any, breath: Any) -> None:
 
 
 def _do_items(task: Any, pipe: Any) -> None:
-    # What the task holds is let go with the last item: others may need the memory while this process waits.
+    # The task is released after its last item, to free its memory while this process waits.
     while (given := pipe.recv()) is not None:
         number, item = given
         pipe.send(("done", number, task(item, partial(_report, pipe, number))))
@@ -258,7 +258,7 @@ def _sendable(error: Exception) -> MoemctsError:
 
 
 def _end_with(parent: int, breath: Any) -> None:
-    """Ends this process when the one that started it does."""
+    """Ends this process when its parent ends."""
     if sys.platform == "linux":
         import ctypes
 

@@ -1,4 +1,4 @@
-"""The processor of this machine, as far as the system tells what it is."""
+"""The CPU of this machine, as far as the system reports it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
-"""Where Linux tells; other systems do not have it."""
+"""CPU information on Linux; other systems do not have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Processor:
-    """What computes here."""
+    """A CPU model."""
 
     name: str
-    """By its maker; empty where nobody tells."""
+    """Model name; empty if unknown."""
     num_listed: int
-    """How many of it Linux lists, one per thread of a core; 0 where it lists none by name."""
+    """Number of logical cores that Linux lists; 0 if it lists none by model name."""
     instructions: frozenset[str]
-    """As Linux names them; empty on other systems."""
+    """CPU flags as Linux names them; empty on other systems."""
 
 
 def processor() -> Processor:
-    """Returns the processor of this machine."""
+    """Returns the CPU of this machine."""
     try:
         lines = CPUINFO.read_text(errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""How long work says how far it is."""
+"""Progress reporting of long tasks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 Advance = Callable[[int, int], None]
-"""Called with what is done and the total."""
+"""Called with the amount done and the total."""
 SECONDS_BETWEEN_WORDS = 1.0
-"""Of work that is told of elsewhere."""
+"""Minimum interval between progress messages."""
 
 
 def unheard(done: int, total: int) -> None:
-    """Tells nobody how far work is."""
+    """Ignores progress."""
 
 
 class Progress(Protocol):
-    """Shows tasks to whoever waits for them."""
+    """Displays the progress of tasks."""
 
     def task(self, name: str, unit: str) -> AbstractContextManager[Advance]:
         """Opens a task whose progress is counted in `unit`s."""
@@ -40,14 +40,14 @@ class Silence:
 
 
 class Told:
-    """Has tasks told of in words by whoever is elsewhere, where there is room for a word of each, not for a bar."""
+    """Reports the progress of tasks as short messages, where there is no room for a progress bar."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
 
     @contextmanager
     def task(self, name: str, unit: str) -> Iterator[Advance]:
-        """Opens a task; what is done of it is told of once a second at most."""
+        """Opens a task; its progress is reported at most once a second."""
         told = -math.inf
 
         def advance(done: int, total: int) -> None:
@@ -60,20 +60,20 @@ class Told:
         yield advance
 
     def say(self, text: str) -> None:
-        """Tells nothing: lines are for who looks on."""
+        """Discards the line: lines are for interactive use."""
 
 
 class Tally:
-    """Adds up the progress of parts; one of which nobody has said how long it is counts as long as the others."""
+    """Sums the progress of parts; the size of a part is estimated as the mean of known sizes until it is known."""
 
     def __init__(self, sizes: Sequence[int | None], advance: Advance) -> None:
-        """Takes how long each part is, where that is known before it begins."""
+        """Takes the size of each part, None if it is not known in advance."""
         self._sizes = list(sizes)
         self._advance = advance
         self._done: dict[int, tuple[int, int]] = {}
 
     def note(self, part: int, state: tuple[int, int]) -> None:
-        """Takes in what is done of a part, and its total."""
+        """Updates the amount done and the total of a part."""
         self._done[part] = state
         _, self._sizes[part] = state
         known = [size for size in self._sizes if size is not None]
@@ -81,10 +81,10 @@ class Tally:
         self._advance(sum(done for done, _ in self._done.values()), expected)
 
     def of(self, part: int) -> Advance:
-        """Returns what is called with the progress of a part."""
+        """Returns the progress callback of a part."""
         return lambda done, total: self.note(part, (done, total))
 
     def finish(self, part: int, result: object = None) -> None:
-        """Takes in that a part is done."""
+        """Marks a part as done."""
         _, total = self._done.get(part, (0, 0))
         self.note(part, (total, total))

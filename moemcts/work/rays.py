@@ -1,4 +1,4 @@
-"""Workers that are actors of Ray, here or on a cluster; one that dies is replaced and its item done again."""
+"""Workers that are Ray actors, local or on a cluster; if one dies, it is replaced and its item repeated."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from moemcts.stopping import SECONDS_TO_LISTEN, check_wanted
 from moemcts.work.processes import ONE_THREAD
 
 HERE = "ray"
-"""The address of a Ray of this process's own."""
+"""The address of a local Ray instance that this process starts."""
 HEAD = "node:__internal_head__"
-"""What Ray says that the head of a cluster alone has."""
+"""The Ray resource that only the head of a cluster has."""
 TOKEN = "one that asks for a token is found with RAY_AUTH_MODE=token and its head's ~/.ray/auth_token on this machine"
-"""Why a cluster that is there may not answer: it does not say so."""
+"""Why an existing cluster may not respond: it does not report a missing token."""
 MOST_DEATHS = 3
-"""Times that an item may take its actor down before it is given up."""
+"""How many times an item may kill its actor before the error is raised."""
 
 
 class Rays:
-    """Does items in actors of Ray, each with one core; see `Workers`.
+    """Maps items in Ray actors, each with one core; see `Workers`.
 
-    Tasks, items and results travel between machines, which need the same packages and share no folder.
+    Tasks, items and results are sent between machines, which need the same packages but no shared folder.
     """
 
     def __init__(self, address: str = HERE, *, count: int | None = None, hint: str = "") -> None:
-        """`address` is `ray` or `ray://HEAD:PORT`; `count` is the number of actors, one per core of the cluster if not
-        given.
+        """`address` is `ray` or `ray://HEAD:PORT`; `count` is the number of actors, by default one per core of the
+        cluster.
 
-        Raises MissingExtra where Ray is not installed, MoemctsError where it does not start, or there is no cluster at
-        the address.
+        Raises MissingExtra if Ray is not installed, MoemctsError if it does not start, or if there is no cluster at the
+        address.
         """
         if importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
@@ -53,13 +53,15 @@ class Rays:
         on_report: Callable[[int, Any], None] = lambda number, value: None,
         on_done: Callable[[int, Any], None] = lambda number, value: None,
     ) -> list[Any]:
-        """Raises MoemctsError where an item takes its actor down again and again, or a task raises anything else."""
+        """Maps as `Workers.map` does; raises MoemctsError if an item repeatedly kills its actor or a task raises
+        otherwise.
+        """
         ray, results = self._ray, dict[int, Any]()
         deaths: dict[int, int] = {}
         waiting = list(enumerate(items))[::-1]
         busy: dict[Any, tuple[Any, int]] = {}
         reports = _mailbox(ray)
-        # Kept by Ray once on each machine, however many actors it has: with experts in it, it is large.
+        # Stored by Ray once per machine for all of its actors: with experts, it is large.
         kept = ray.put(pickle.dumps(task))
         try:
             for _ in range(min(self.count, len(items))):
@@ -74,7 +76,7 @@ class Rays:
                     try:
                         results[number] = _opened(ray.get(answer))
                     except ray.exceptions.RayError as error:
-                        # What the task raises is returned: this is about its actor, or about Ray.
+                        # Exceptions of the task are returned as values, so this one is from its actor or from Ray.
                         deaths[number] = deaths.get(number, 0) + 1
                         if deaths[number] >= MOST_DEATHS:
                             raise MoemctsError(self._died(deaths[number], error)) from error
@@ -85,7 +87,7 @@ class Rays:
                     if waiting:
                         self._give(actor, waiting.pop(), busy)
                     else:
-                        # One in place of an actor whose machine has left the cluster may wait for this one's core.
+                        # A replacement for an actor whose machine has left the cluster may be waiting for this core.
                         _end(ray, actor)
             for number, message in ray.get(reports.take.remote()):
                 on_report(number, message)
@@ -106,7 +108,7 @@ class Rays:
 
 
 class _Mailbox:
-    """What tasks report, until it is fetched."""
+    """Stores reports of tasks until they are fetched."""
 
     def __init__(self) -> None:
         self._messages: list[tuple[int, Any]] = []
@@ -120,17 +122,17 @@ class _Mailbox:
 
 
 class _Actor:
-    """Does items, one after the other, with a task that it is made with."""
+    """Processes items one after the other with a fixed task."""
 
     def __init__(self, pickled: bytes, reports: Any) -> None:
-        # Before what computes is imported.
+        # Must be set before numerical libraries are imported.
         os.environ.update(ONE_THREAD)
         collect_rarely()
         self._task = pickle.loads(pickled)
         self._reports = reports
 
     def do(self, number: int, item: Any) -> tuple[bool, Any]:
-        """Returns whether the item was done, and what came of it or the error."""
+        """Returns whether the item succeeded, and its result or the error."""
         report = partial(_send, self._reports, number)
         try:
             return True, self._task(item, report)
@@ -143,7 +145,7 @@ class _Actor:
 def _send(reports: Any, number: int, message: Any) -> None:
     import ray
 
-    # Waited for, so that a report is there before the result of its item.
+    # Blocks, so that a report arrives before the result of its item.
     ray.get(reports.put.remote(number, message))
 
 
@@ -155,7 +157,7 @@ def _opened(answer: tuple[bool, Any]) -> Any:
 
 
 def _actor(ray: Any, kept: Any, reports: Any) -> Any:
-    """Starts an actor for the pickled task that Ray keeps."""
+    """Starts an actor for the pickled task that Ray stores."""
     return ray.remote(num_cpus=1)(_Actor).remote(kept, reports)
 
 
@@ -165,17 +167,17 @@ def _end(ray: Any, actor: Any) -> None:
 
 
 def _mailbox(ray: Any) -> Any:
-    # On the head, without which there is no cluster: on another machine it would take the work of all down with it.
+    # On the head, without which there is no cluster: if another machine hosted it, its loss would end all work.
     return ray.remote(num_cpus=0, resources={HEAD: 0.001})(_Mailbox).remote()
 
 
 def _connected(address: str, count: int | None) -> Any:
-    """Returns the module, connected to a cluster, or to a Ray of this process's own that ends with it."""
+    """Returns the ray module, connected to a cluster or to a local instance that ends with this process."""
     import logging
 
-    # Under `uv run` Ray would send the folder it runs in to every worker, which then builds this package anew.
+    # Under `uv run`, Ray would send its working folder to every worker, which would build this package anew.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    # Otherwise it tells its makers what is run.
+    # Disables Ray's usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
@@ -187,11 +189,11 @@ def _connected(address: str, count: int | None) -> Any:
             ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
         else:
             with warnings.catch_warnings():
-                # What it warns of it raises too.
+                # Its warnings are also raised as errors.
                 warnings.simplefilter("ignore")
                 ray.init(address=address, **quiet)
     except Exception as error:
-        # Ray raises plain ones too, as where it takes too long to start on a machine that is busy.
+        # Ray also raises plain exceptions, for example if it starts too slowly on a busy machine.
         why = _reason(error)
         if address == HERE:
             raise MoemctsError(f"Ray did not start here: {why}") from error
@@ -200,6 +202,6 @@ def _connected(address: str, count: int | None) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Returns an error of Ray in one line: the first, and the last where that only announces what a machine said."""
+    """Returns a Ray error on one line: its first line, plus the last if the first only introduces a remote error."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]

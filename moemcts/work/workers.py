@@ -1,4 +1,4 @@
-"""Who does work: one protocol, so that a caller says what is to be done and not where."""
+"""The interface of workers, so that callers do not depend on where tasks run."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from moemcts.work.rays import HERE, Rays
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Report = Callable[[Any], None]
-"""Called by a task with whatever its caller is to hear while it works."""
+"""Called by a task with messages for its caller while it runs."""
 Task = Callable[[Item, Report], Result]
-"""Does one item. It can be pickled where it may be done elsewhere, as can items, reports and results."""
+"""Processes one item. Tasks, items, reports and results must be picklable unless they stay in this process."""
 
 
 MOST_PROCESSES = 1024
-"""More are no faster anywhere, and stop a machine."""
+"""More processes are not faster on any machine, and may freeze it."""
 
 
 def ignore(number: int, message: Any) -> None:
-    """Hears nothing."""
+    """Ignores the message."""
 
 
 class Workers(Protocol):
-    """Does many items at once, as far as it can."""
+    """Maps tasks over items, in parallel if possible."""
 
     @property
     def count(self) -> int:
-        """How many items are done at once."""
+        """The number of items that are processed in parallel."""
 
     def map(
         self,
@@ -41,16 +41,16 @@ class Workers(Protocol):
         on_report: Callable[[int, Any], None] = ignore,
         on_done: Callable[[int, Result], None] = ignore,
     ) -> list[Result]:
-        """Returns what a task makes of each item, in their order.
+        """Returns the task's result for each item, in order.
 
-        `on_report` is called here with what it reports and `on_done` with what it makes of an item, by the item's
-        number, when that comes. Raises what the first item that failed raised, and whatever these two raise, after
-        all work has stopped. Ctrl-C stops the work before it goes on its way, as `Beside.stop` does.
+        `on_report` is called in this process with the messages of tasks and `on_done` with results, each with the
+        item's number, as they arrive. Raises the exception of the first item that fails, or of these callbacks, after
+        all work has stopped. Ctrl-C stops all work before it propagates, and so does `Beside.stop`.
         """
 
 
 class Here:
-    """Does one item after the other in this process."""
+    """Processes items one after the other in this process."""
 
     count = 1
 
@@ -70,10 +70,11 @@ class Here:
 
 
 def workers(count: int | str, *, hint: str = "") -> Workers:
-    """Returns so many workers: this process for one; `ray` or `ray://HEAD:PORT` are actors of Ray, here or there.
+    """Returns workers: this process for a count of 1, else processes; `ray` or `ray://HEAD:PORT` for local or remote
+    Ray actors.
 
-    `hint` ends what is said where a worker dies. Raises UsageError for other words and for more than `MOST_PROCESSES`,
-    and as `Rays`.
+    `hint` is appended to the error message when a worker dies. Raises UsageError for other text and for more than
+    `MOST_PROCESSES`, and as `Rays` does.
     """
     if isinstance(count, str):
         if count != HERE and not count.startswith(f"{HERE}://"):
