@@ -1,1 +1,1 @@
-"""Games in the browser: tables that pages play at, and a server that answers this machine alone."""
+"""Games in the browser: tables for playing, and a server for this machine only."""

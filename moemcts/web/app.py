@@ -1,4 +1,4 @@
-"""The server of the pages: it answers this machine alone, and gives out no file that is not its own."""
+"""The server of the pages: it serves this machine only, and no files except its own."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ except ImportError:
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
 LARGEST_BODY = 262_144
-"""Bytes of a request; the largest that a page makes has all moves of a game, where this program was started anew."""
+"""Maximum bytes of a request body; the largest has all moves of a game, to restore it after a restart of the server."""
 LONGEST_TEXT = 80
-"""Characters of an action's name."""
+"""Maximum characters of an action's name."""
 PORT = 8642
 _THREAD = "moemcts page"
-"""The name of threads in which requests are answered that may take long."""
+"""Name of the threads that process requests which may take long."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "frame-ancestors 'none'",
@@ -54,7 +54,7 @@ Files = Mapping[str, Path]
 
 
 def make_app(offers: Offers) -> ASGIApp:
-    """Returns the application; `offers` are what its pages may ask for."""
+    """Returns the ASGI application; `offers` defines what its pages may request."""
     tables = Tables()
     own = _files(Path(str(files("moemcts.web").joinpath("page"))))
 
@@ -125,9 +125,9 @@ def make_app(offers: Offers) -> ASGIApp:
 
 
 def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> None:
-    """Answers on 127.0.0.1 until it is interrupted; tells the address once it does.
+    """Serves on 127.0.0.1 until interrupted; calls `on_ready` with the address once it is bound.
 
-    Without a port it takes 8642, or any other where that is in use. Raises UsageError for a port that is in use.
+    The default port is 8642, or any other if that is in use. Raises UsageError if a given port is in use.
     """
     try:
         import uvicorn
@@ -150,14 +150,14 @@ def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> 
             Server(config).run(sockets=[bound])
         except KeyboardInterrupt:
             if any(thread.name == _THREAD for thread in threading.enumerate()):
-                # A search hears no signal in its thread, and the interpreter would wait for it.
+                # Searches do not notice signals in their threads, and the interpreter would wait for them on exit.
                 print("interrupted", file=sys.stderr, flush=True)
                 os._exit(128 + ending)
             raise
 
 
 class Guard:
-    """Refuses what does not come from a page of this server, and what is too large, before anything looks at it."""
+    """Rejects requests that do not come from a page of this server, and those that are too large, before processing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -194,11 +194,11 @@ class Guard:
 
 
 def _fault(headers: Mapping[str, str]) -> Refusal | None:
-    """Returns why a request is refused by its headers alone."""
+    """Returns why a request is rejected by its headers; None if it is not."""
     host = headers.get("host", "")
     name, colon, port = host.rpartition(":")
     if (name if colon and port.isdigit() else host) not in HOSTS:
-        # A name of someone else that leads here would let their pages read the answers (DNS rebinding).
+        # A foreign name that resolves to this address would allow other sites to read responses (DNS rebinding).
         return Refusal(403, f"expected to be called {', '.join(HOSTS)}, got {host[:80]!r}")
     origin = headers.get("origin")
     if origin is not None and origin != f"http://{host}":
@@ -212,7 +212,7 @@ def _fault(headers: Mapping[str, str]) -> Refusal | None:
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """Returns the body; None as soon as it is too large, whatever its length was said to be."""
+    """Returns the request body; None as soon as it exceeds the limit, whatever its Content-Length."""
     body: bytes = b""
     while True:
         message = await receive()
@@ -258,9 +258,9 @@ def _text(asked: Mapping[str, Any], name: str) -> str:
 
 
 async def _in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
-    """Answers what may take long beside all other requests, by a thread that nobody waits for in the end.
+    """Processes a slow request in a daemon thread, so that other requests and the exit do not wait for it.
 
-    The work is wanted while the page waits for the answer. The request's body has been read.
+    The work is cancelled when the client disconnects. The request's body must have been read before.
     """
     future: Future[dict[str, Any]] = Future()
     future.set_running_or_notify_cancel()
@@ -284,12 +284,12 @@ async def _in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Re
         return JSONResponse(await asyncio.wrap_future(future))
     finally:
         watching.cancel()
-        # The server may be about to end.
+        # The server may be shutting down.
         has_left.set()
 
 
 def _files(folder: Path) -> Files:
-    """Returns the files of a folder by the paths that pages name them by: nothing else can be named."""
+    """Returns the files of a folder by relative path; only these can be requested."""
     return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
 
 
@@ -303,7 +303,7 @@ def _file(known: Files, name: str) -> Response:
     if name not in known:
         raise Refusal(404, "no such page")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    # What a machine's registry says of .js is sometimes wrong, and modules are not run then.
+    # The system's MIME type of .js is sometimes wrong, in which case browsers refuse to run modules.
     kind = {"js": "text/javascript", "svg": "image/svg+xml", "css": "text/css"}.get(name.rpartition(".")[2], kind)
     return Response(known[name].read_bytes(), media_type=kind)
 
@@ -338,6 +338,6 @@ def _bound(port: int | None) -> socket.socket:
             raise UsageError(f"cannot listen on port {port}: {error.strerror}; choose another --port") from None
         with contextlib.suppress(OSError):
             bound.bind(("127.0.0.1", 0))
-    # Who is told the address may call at once.
+    # Clients may connect as soon as they know the address.
     bound.listen(128)
     return bound

@@ -1,4 +1,4 @@
-"""What an agent thought and what a gate says, as JSON values for a page."""
+"""Search results, decisions and gate weights as JSON values for a page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from moemcts.gates import PhaseGate, features_of
 from moemcts.search.result import SearchResult
 
 MOST_ACTIONS = 12
-"""Actions of a search that are shown, the most visited first."""
+"""Maximum number of actions shown for a search, the most visited first."""
 LONGEST_LINE = 16
 
 
 class Watched:
-    """An agent whose search, where it has one, can be looked at after it has decided."""
+    """Wraps an agent and keeps the results of its search, if any, for display."""
 
     def __init__(self, agent: Agent) -> None:
         self.name = agent.name
@@ -28,16 +28,16 @@ class Watched:
         if isinstance(agent, Translated):
             self._own, self._seen = agent.agent, agent.translated
         self.thoughts: dict[Player, SearchResult] = {}
-        """What it found out when it was asked last, by player."""
+        """Results of the last search, by player."""
 
     @property
     def gate(self) -> PhaseGate | None:
-        """The gate of its experts, where it has any."""
+        """The gate of its experts, if any."""
         gate: PhaseGate | None = getattr(getattr(self._own, "evaluator", None), "gate", None)
         return gate
 
     def phase(self, views: Views) -> dict[str, Any] | None:
-        """Returns what the gate of its experts says of a view; None where it has none."""
+        """Returns the output of its experts' gate for a view; None without a gate."""
         return None if self.gate is None else phase_of(self.gate, self._seen(views))
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
@@ -57,7 +57,7 @@ def _as_they_are(views: Views) -> Views:
 
 
 def phase_of(gate: PhaseGate, views: Views) -> dict[str, Any]:
-    """Returns how a gate weighs its phases for the first view, and the numbers that it looks at."""
+    """Returns a gate's weights for the first view, and the features that it decides by."""
     return {
         "gate": gate.name,
         "names": list(gate.phase_names),
@@ -70,7 +70,7 @@ def phase_of(gate: PhaseGate, views: Views) -> dict[str, Any]:
 def thought(
     game: Game, state: State, player: Player, decision: Decision, result: SearchResult | None
 ) -> dict[str, Any]:
-    """Returns what an agent knew when it decided, names for actions; `None` where it does not say."""
+    """Returns the data behind a decision, with names of actions; None for unknown values."""
     return {
         "value": None if decision.value is None else round(float(decision.value), 4),
         "simulations": decision.simulations,
@@ -86,7 +86,8 @@ def thought(
 def line(game: Game, state: State, player: Player, actions: Sequence[Sequence[int]]) -> list[str]:
     """Returns the names of the actions of a line.
 
-    Where players act who were not searched, nobody knows what they did in it: the others' actions are named alone.
+    After a step in which players act who were not searched, positions are unknown, and only the given player's actions
+    are named.
     """
     names: list[str] = []
     followed: State | None = state
@@ -101,7 +102,7 @@ def line(game: Game, state: State, player: Player, actions: Sequence[Sequence[in
                 followed = None
                 names.append(game.format_action(state, player, chosen[0]))
         except (ValueError, IndexError, KeyError):
-            # Names depend on a position that is not known.
+            # The name depends on a position that is unknown.
             break
     return names
 
@@ -141,7 +142,7 @@ def _row(game: Game, state: State, player: Player, action: int) -> dict[str, Any
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns values as JSON has them: arrays of numbers become lists."""
+    """Returns values with NumPy arrays and scalars converted for JSON."""
     return {
         key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value for key, value in values.items()
     }

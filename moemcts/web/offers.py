@@ -1,4 +1,4 @@
-"""What a page may ask for: games, and for each the agents that no program of the machine is started for."""
+"""What pages may request: games, and for each the agents that start no external program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SIMULATIONS = 100_000
 
 
 class Offers:
-    """Games and agents by name, each made once."""
+    """Games and agents by name, each created once."""
 
     def __init__(
         self,
@@ -32,9 +32,10 @@ class Offers:
         seed: int = 0,
         simulations: int | None = None,
     ) -> None:
-        """Takes what the command line names: the page begins with it, and offers it beside what is registered.
+        """Takes the settings from the command line: pages start with these, and list them along with what is
+        registered.
 
-        `seat` is where the person sits, the first by default; the number of players or more only watches.
+        `seat` is the person's seat, by default the first; from the number of players on, the person only watches.
         """
         self._named = (game, tuple(agents))
         self._beginning = {"seat": seat or 0, "seed": seed, "simulations": simulations}
@@ -42,7 +43,7 @@ class Offers:
         self._agents: dict[tuple[str, str], Agent] = {}
 
     def games(self) -> dict[str, Any]:
-        """Returns the games to choose from, the one to begin with, and the colours of phases."""
+        """Returns the available games, the one to start with, and the colours of phases."""
         first, agents = self._named
         found = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
         if first is not None and first not in plugins().games:
@@ -51,7 +52,7 @@ class Offers:
         return told | {"phase_colours": list(PHASE_COLOURS)} | self._beginning
 
     def agents(self, game: str) -> dict[str, Any]:
-        """Returns who can sit at a game, and who does where the page says nothing."""
+        """Returns the seats of a game, the agents for them, and the default agent."""
         made = self._known(game)
         first, named = self._named
         names = [*(named if game == first else ()), *self._weights(made), *self._registered(made)]
@@ -64,10 +65,10 @@ class Offers:
         }
 
     def table(self, asked: Mapping[str, Any]) -> WebTable:
-        """Returns a new game as a page asks for it: `game`, `agents` (references or `you`), `simulations`, `seed`, and
-        `moves`, an action per mover in each round, of a game that was begun before this program was started.
+        """Returns a new game from a page's request: `game`, `agents` (references or `you`), `simulations`, `seed`, and
+        `moves`, a list of actions per round, to restore a game that was started before the server was.
 
-        Raises Refusal for what is not on offer.
+        Raises Refusal for anything that is not available.
         """
         reference, seed = asked.get("game"), asked.get("seed", 0)
         if not isinstance(reference, str):

@@ -1,4 +1,4 @@
-"""A game that a page plays: who sits where, what was played, what was thought."""
+"""A game played on a page: seats, moves, and search results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moemcts.web.insight import Watched, phase_of, plain, thought
 
 
 class Refusal(MoemctsError):
-    """What a page asked for and cannot have; `status` is HTTP's word for why."""
+    """A request that cannot be fulfilled; `status` is the HTTP status code."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class Refusal(MoemctsError):
 
 
 class Person:
-    """Whoever sits at the page."""
+    """The person at the page."""
 
     name = "you"
     choice: Action | None = None
@@ -39,23 +39,23 @@ class Person:
 
 @dataclass
 class Played:
-    """A position, and how it was reached."""
+    """A position, and the round that led to it."""
 
     state: State
     moves: list[dict[str, Any]] = field(default_factory=list)
     last: dict[Player, Action] = field(default_factory=dict)
     paid: FloatArray | None = None
-    """What all steps until here have paid the players; None in games without rewards."""
+    """The players' sums of rewards up to here; None in games without rewards."""
 
     @property
     def returns(self) -> FloatArray:
-        """What the players have got so far, `[P]`."""
+        """The players' total so far: rewards and decided returns, `[P]`."""
         returns = self.state.returns()
         return returns if self.paid is None else returns + self.paid
 
 
 class WebTable:
-    """A game that a page follows round by round; nothing is computed unless it asks."""
+    """A game that a page plays round by round, on request."""
 
     def __init__(
         self,
@@ -68,15 +68,15 @@ class WebTable:
         seed: int,
         asked: Mapping[str, Any] | None = None,
     ) -> None:
-        """Takes an agent per player, None for the person, the gate that tells phases where no agent has one, and what
-        a page asked for to get this game, as it can again where this program has ended.
+        """Takes an agent per player, None for the person; the gate to show if no agent has one; and the page's request
+        for this game, with which the page can restore it after a restart of the server.
         """
         self.id = secrets.token_urlsafe(9)
         self.revision = 0
-        """How often the game was changed: what a page has seen is told by it, as moves may be taken back and others
-        played."""
+        """Number of changes of the game; with takebacks, the number of rounds does not identify what a page has
+        seen."""
         self.playing = threading.Lock()
-        """Held while a round is played, until it is kept."""
+        """Held while a round is played, until it is stored."""
         self.reference = reference
         self._asked = dict(asked or {})
         self._has_resigned = False
@@ -89,7 +89,7 @@ class WebTable:
         self._gate = gate
         self._history = [Played(game.initial_state(seed))]
         self._seated: tuple[Table, Iterator[list[Step[Table]]]] | None = None
-        """What has played the last round, and plays on from where that led; None where it has failed."""
+        """The table and its iterator of rounds, to continue from the last round; None after a failure."""
 
     @property
     def state(self) -> State:
@@ -97,12 +97,12 @@ class WebTable:
 
     @property
     def step(self) -> int:
-        """How many rounds were played."""
+        """The number of rounds played."""
         return len(self._history) - 1
 
     @property
     def viewer(self) -> Player:
-        """Through whose eyes the page looks: the person's, else the first player's."""
+        """The player whose view the page shows: the person, or else the first player."""
         return next((player for player, agent in enumerate(self.agents) if agent is self._person), 0)
 
     @property
@@ -112,7 +112,7 @@ class WebTable:
 
     @property
     def side(self) -> Player:
-        """Whose side of the board is below."""
+        """The player whose side of the board is at the bottom."""
         return self.viewer if self._side is None else self._side
 
     @property
@@ -121,11 +121,11 @@ class WebTable:
 
     @property
     def is_duel(self) -> bool:
-        """Whether what one player wins the other loses."""
+        """Whether it is a two-player zero-sum game."""
         return self._game.spec.num_players == 2 and self._game.spec.utility_sum == 0
 
     def read(self, text: str) -> Action:
-        """Returns the action that the person means; raises Refusal for a text that names none."""
+        """Returns the person's action given as text; raises Refusal if the text names none."""
         if not self.is_asked:
             raise Refusal(409, "it is not your move")
         try:
@@ -134,10 +134,10 @@ class WebTable:
             raise Refusal(409, str(error)) from None
 
     def after(self, action: Action | None) -> Played:
-        """Returns what one round leads to, with `action` where the person moves; the game stays as it is until `keep`.
+        """Plays one round, with `action` for the person, and returns its result; the game is unchanged until `keep`.
 
-        It may be looked at and changed meanwhile, but no other round of it may be played. Raises Refusal where the game
-        is over, the action is not legal or missing, MoemctsError where an agent fails.
+        The game may be read and changed meanwhile, but no other round of it may be played. Raises Refusal if the game
+        is over, or if the action is illegal or missing, and MoemctsError if an agent fails.
         """
         state = self.state
         if self.is_over:
@@ -162,14 +162,14 @@ class WebTable:
         return Played(table.state, moves, last, table.paid)
 
     def keep(self, played: Played) -> None:
-        """Goes on to where a round has led."""
+        """Appends the result of a round."""
         self.revision += 1
         self._history.append(played)
 
     def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
-        """Plays what was played before this program was started, an action per player who moved in each round.
+        """Replays rounds from before a restart of the server, given as one action per active player in each.
 
-        Raises Refusal for what cannot have been played.
+        Raises Refusal for rounds that cannot be played.
         """
         for number, actions in enumerate(rounds):
             state = self.state
@@ -189,7 +189,7 @@ class WebTable:
             )
 
     def resign(self) -> None:
-        """Gives the game up for the person; raises Refusal where that is nobody's win."""
+        """Resigns for the person; raises Refusal if the game is not one of the person against a single opponent."""
         if self.is_over:
             raise Refusal(409, "the game is over")
         if not self.is_duel or self._person not in self.agents:
@@ -198,11 +198,11 @@ class WebTable:
         self._has_resigned = True
 
     def turn(self) -> None:
-        """Turns the board round, for a look from the other side."""
+        """Rotates the board, to be seen from the next player's side."""
         self._side = (self.side + 1) % self._game.spec.num_players
 
     def back(self) -> None:
-        """Takes back to where the person, or without one anybody, moved last; first of all a resignation."""
+        """Undoes a resignation, or else goes back to the last position in which `viewer` was to move."""
         if self._has_resigned:
             self.revision += 1
             self._has_resigned = False
@@ -215,7 +215,7 @@ class WebTable:
             self._history.pop()
 
     def snapshot(self, step: int | None = None) -> dict[str, Any]:
-        """Returns all that a page shows after so many rounds, by default after all, as JSON values."""
+        """Returns all that a page shows after `step` rounds, by default the latest, as JSON values."""
         step = self.step if step is None else step
         played, is_last = self._history[step], step == self.step
         state = played.state
@@ -258,14 +258,14 @@ class WebTable:
         return [self.snapshot(step) for step in range(len(self._history))]
 
     def _is_turned(self, state: State, drawing: Drawing) -> bool:
-        """Returns whether the board looks another way from the other side."""
+        """Returns whether the board looks different from the other side."""
         if self._board is None or not self.is_duel:
             return False
         other = self._board.draw(state, 1 - self.side)
         return (other.svg, other.data) != (drawing.svg, drawing.data)
 
     def _drawn(self, state: State, moves: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Returns moves with where on the board they, and the actions that were weighed against them, are shown."""
+        """Returns moves, and the actions considered instead of them, with their places on the board."""
         drawing = self._drawing(state)
 
         def placed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,7 +278,7 @@ class WebTable:
         ]
 
     def _seats(self, state: State) -> tuple[Table, Iterator[list[Step[Table]]]]:
-        """Returns what plays on from a position, anew where the last round has failed or does not lead there."""
+        """Returns the table and its rounds from a position; new ones after a failure or if they do not lead there."""
         if self._seated is not None and self._seated[0].state is state:
             return self._seated
         num_players, round_number = self._game.spec.num_players, len(self._history)
@@ -329,8 +329,8 @@ class WebTable:
         return plain(move | told | {"gate": self._phase(state, player, agent)})
 
     def _phase(self, state: State, player: Player, agent: Watched | Person | None = None) -> dict[str, Any]:
-        """Returns what an agent's gate says of a view, where it has none that of the first agent who has, else the
-        game's.
+        """Returns the gate output for a view, from the agent's gate or else from the first agent that has one, or else
+        from the game's.
         """
         views = self._game.views([(state, player)])
         found = (one.phase(views) for one in (agent, *self.agents) if isinstance(one, Watched))

@@ -1,4 +1,4 @@
-"""All games that pages play: which there are, and who may go on with one."""
+"""All games that are played on pages, with synchronised access."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from moemcts.web.insight import Watched
 from moemcts.web.table import Refusal, WebTable
 
 MOST_TABLES = 64
-"""Games that are kept; the one that was asked for longest ago goes first."""
+"""Number of games that are kept; beyond it, the least recently used is dropped."""
 
 GONE_ON = "the game has gone on elsewhere: look at it again"
 
 
 class Seen(NamedTuple):
-    """What a page has seen of a game."""
+    """The version of a game that a page has seen."""
 
     step: int
-    """How many rounds."""
+    """Number of rounds."""
     revision: int | None = None
-    """After which change; None for who does not say."""
+    """Number of changes; None if the page does not send it."""
 
     def is_of(self, table: WebTable) -> bool:
-        """Returns whether that is how the game stands."""
+        """Returns whether the game is still at this version."""
         return self.step == table.step and self.revision in (None, table.revision)
 
 
 class Tables:
-    """All games that pages play; an agent thinks for one of them at a time, as its searches are shared.
+    """All games that are played on pages; an agent decides for one of them at a time, as its searches are shared.
 
-    Meanwhile all games can be looked at, and others played. A game that is changed while a round of it is played stays
-    as it was changed.
+    Meanwhile all games can be read, and others played. If a game is changed while a round of it is played, the change
+    stands and the round is discarded.
     """
 
     def __init__(self) -> None:
         self._tables: OrderedDict[str, WebTable] = OrderedDict()
         self._lock = threading.Lock()
-        """Held while games are looked at or changed."""
+        """Held while games are read or changed."""
         self._thinking: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
-        """Held while an agent is asked for a move, by the agent's identity."""
+        """Held while an agent decides, by the id of the agent."""
 
     def add(self, table: WebTable) -> dict[str, Any]:
         """Adds a game and returns its snapshot."""
@@ -63,22 +63,22 @@ class Tables:
             return {"rounds": self._of(table).rounds()}
 
     def advance(self, table: str, seen: Seen, action: Action | str | None) -> dict[str, Any]:
-        """Plays a round of a game as its page has seen it, with the person's action or what it is called.
+        """Plays a round of a game at the version that the page has seen, with the person's action or its text.
 
-        Raises Refusal where the game has gone on since, and soon where it goes on meanwhile or nobody waits for the
-        round any more: then that is no part of the game.
+        Raises Refusal if the game has changed since; also, without delay, if it changes meanwhile or the page no longer
+        waits: the round is discarded then.
         """
         with ExitStack() as held:
             for lock in self._locks(table, seen):
                 held.enter_context(lock)
             with self._lock:
-                # Whoever had the locks before may have gone on.
+                # The previous holder of the locks may have advanced the game.
                 found = self._of(table, seen)
                 before = Seen(found.step, found.revision)
                 chosen = found.read(action) if isinstance(action, str) else action
             try:
                 with wanted_while(lambda: before.is_of(found)):
-                    # Who has waited for the locks may have left.
+                    # The page may have disconnected while this waited for the locks.
                     check_wanted()
                     played = found.after(chosen)
                     check_wanted()
@@ -89,28 +89,28 @@ class Tables:
                 return found.snapshot()
 
     def resign(self, table: str, seen: Seen) -> dict[str, Any]:
-        """Gives a game up for the person; raises as `advance`."""
+        """Resigns for the person; raises as `advance` does."""
         with self._lock:
             found = self._of(table, seen)
             found.resign()
             return found.snapshot()
 
     def turn(self, table: str) -> dict[str, Any]:
-        """Turns a board round and returns the snapshots of all rounds."""
+        """Rotates the board to the next player's side and returns the snapshots of all rounds."""
         with self._lock:
             found = self._of(table)
             found.turn()
             return {"rounds": found.rounds()}
 
     def back(self, table: str, seen: Seen) -> dict[str, Any]:
-        """Takes a move back; raises as `advance`."""
+        """Takes back a move; raises as `advance` does."""
         with self._lock:
             found = self._of(table, seen)
             found.back()
             return found.snapshot()
 
     def _locks(self, table: str, seen: Seen) -> list[threading.Lock]:
-        """Returns what is held while a round is played, always in the same order: the table's, and its agents'."""
+        """Returns the locks to hold while playing a round, always in the same order: the table's, then its agents'."""
         with self._lock:
             found = self._of(table, seen)
             agents = sorted({id(one.agent) for one in found.agents if isinstance(one, Watched)})

@@ -1,4 +1,4 @@
-// Elements by name, elements that are made, and numbers as they are shown.
+// Helpers for DOM and SVG elements, and number formatting.
 export const SVG = "http://www.w3.org/2000/svg"
 
 export const $ = id => document.getElementById(id)

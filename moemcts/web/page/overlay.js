@@ -1,4 +1,4 @@
-// What lies over the board: the last move, what the search visited, and where a person can click.
+// The overlay of the board: the last move, visits of the search, and clickable areas.
 import {shape} from "./dom.js"
 
 const rectangle = ([x, y, width, height], more, parent) => shape("rect", {x, y, width, height, rx: .08, ...more}, parent)
@@ -23,7 +23,7 @@ function drawVisits(overlay, move) {
         const opacity = chosen ? .85 : .3 + .4 * one.share
         const [x, y] = middle(one.spots[one.spots.length - 1])
         if (one.spots.length > 1) arrow(overlay, middle(one.spots[0]), [x, y], .05 + .12 * one.share, colour, opacity)
-        // Round what is put there; elsewhere nothing is.
+        // A ring, to leave the piece that was placed there visible.
         else if (chosen) shape("circle", {cx: x, cy: y, r: .36 + .06 * one.share, fill: "none", stroke: colour, "stroke-width": .05}, overlay)
         else shape("circle", {cx: x, cy: y, r: .12 + .14 * one.share, fill: colour, opacity}, overlay)
         if (one.visits == null) continue
@@ -45,7 +45,7 @@ function arrow(overlay, [x0, y0], [x1, y1], width, stroke, opacity) {
     shape("polygon", {points: `${x1},${y1} ${bx - dy * side},${by + dx * side} ${bx + dy * side},${by - dx * side}`, fill: stroke}, group)
 }
 
-// Actions of one spot are clicked; of two, the first is picked, then where it goes.
+// An action with one spot is made by a click; with two, by a click on the first and then on the second.
 function drawChoices(overlay, choices, choose) {
     const layer = shape("g", {}, overlay)
     const groups = (list, place) => {

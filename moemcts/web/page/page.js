@@ -1,4 +1,4 @@
-// The page of a game: asks the server for one round after the other, shows each, and lets a person choose.
+// The page of a game: requests one round after the other from the server, displays them, and lets a person choose.
 import {$, make} from "./dom.js"
 import {drawOverlay} from "./overlay.js"
 import {showPanels} from "./panels.js"
@@ -10,7 +10,7 @@ window.moemcts = state
 const last = () => state.rounds[state.rounds.length - 1]
 const sits = round => round.seats.some(seat => seat.agent === "you")
 
-// What the server says; an error has its status, 0 where nobody answers.
+// Returns the server's response; errors have the HTTP status, or 0 if there is no response.
 async function ask(path, body, signal) {
     let answer
     try {
@@ -53,11 +53,11 @@ async function complain(error) {
     notice(error.message, true)
     if (error.status === 0 || (error.status === 404 && last())) lost()
     else if (!last()?.asked) state.playing = false
-    // Another page may have gone on with this game.
+    // Another page may have changed this game.
     if (error.status === 409 && last()) await reload(`/api/tables/${last().id}/rounds`).catch(() => null)
 }
 
-// The program has ended, or was started anew and knows nothing of this game: it is asked until it answers, and given the game.
+// The server has ended, or was restarted and does not know this game: polls until it responds, then restores the game.
 function lost() {
     clearTimeout(state.search)
     state.isLost = true
@@ -69,7 +69,7 @@ function lost() {
                 return location.reload()
             }
             const known = await ask(`/api/tables/${now.id}`).catch(error => { if (error.status !== 404) throw error })
-            // A new game may have been begun since.
+            // A new game may have been started since.
             if (last() !== now) return
             if (!known) {
                 const moves = state.rounds.slice(1).map(round => round.moves.map(move => move.action))
@@ -90,10 +90,10 @@ function lost() {
     state.search = setTimeout(look, 300)
 }
 
-// What this page has seen of the game: another may have taken moves back and played others.
+// The version that this page has seen: another page may have taken back moves and played others.
 const seen = round => ({step: round.step, revision: round.revision})
 
-// A round is played: the person's, if an action is given, else that of the agents.
+// Plays a round: the person's if there is an action, else the agents'.
 async function advance(action) {
     const leaving = new AbortController()
     await attempt(async () => {
@@ -109,13 +109,13 @@ async function advance(action) {
     if (!leaving.signal.aborted) follow()
 }
 
-// Leaves the round that is thought about, at which the server stops; says which position it was to follow.
+// Aborts the round in progress, which the server then stops; returns the round that it was to follow.
 async function interrupt() {
     const from = state.leaving && last()
     state.leaving?.abort()
     clearTimeout(state.timer)
     while (state.busy) await new Promise(done => setTimeout(done, 30))
-    // It may have been played just then.
+    // The round may have been completed just before.
     if (from) await reload(`/api/tables/${from.id}/rounds`).catch(() => null)
     return from
 }
@@ -126,10 +126,10 @@ function add(round) {
     if (round.over) notice(result(round))
 }
 
-// In place of all from there on.
+// Replaces all rounds from this one on.
 const put = round => { state.rounds = [...state.rounds.filter(one => one.step < round.step), round] }
 
-// All rounds anew, as they are drawn from another side, or by a page that was loaded again.
+// Loads all rounds again, after the board was flipped or the page was reloaded.
 async function reload(path, body) {
     const shown = state.shown
     const told = await ask(path, body)
@@ -137,7 +137,7 @@ async function reload(path, body) {
     state.shown = body ? Math.min(shown, told.rounds.length - 1) : told.rounds.length - 1
 }
 
-// Says who is thinking, and since when.
+// Displays who is thinking, and for how long.
 function thinks(round) {
     const began = Date.now()
     const others = round.active.filter(player => round.asked ? player !== round.viewer : true)
@@ -153,7 +153,7 @@ function thinks(round) {
     state.clock = setInterval(tell, 200)
 }
 
-// Whose turn it is.
+// Returns the status line.
 function turnOf(round, isLast) {
     if (!isLast) return "an earlier position"
     if (round.over) return round.resigned ? "resigned" : "over"
@@ -195,7 +195,7 @@ async function start(asked) {
 
 async function back() {
     const from = await interrupt(), now = last()
-    // Where all move at once, what was chosen and not yet played is taken back.
+    // With simultaneous moves, only the choice that has not been played yet is taken back.
     if (!from?.asked || from.step !== now.step) await attempt(async () => {
         const round = await ask(`/api/tables/${now.id}/back`, seen(now))
         state.playing = sits(round)
@@ -213,13 +213,13 @@ async function resign() {
     follow()
 }
 
-// The board can be turned while others think.
+// Flips the board, also while agents are thinking.
 async function flip() {
     await reload(`/api/tables/${last().id}/turn`, {}).catch(complain)
     await show(state.shown)
 }
 
-// Everything below shows the round that is looked at.
+// Display of the selected round.
 
 async function show(index) {
     const round = state.rounds[index]
@@ -235,7 +235,7 @@ async function show(index) {
     }
     document.body.classList.toggle("yours", open.length > 0)
     await mount(round.page)
-    // Another may have been asked for while the board's script was loaded.
+    // Another round may have been selected while the board's script was loading.
     if (state.rounds[state.shown] !== round) return show(state.shown)
     showBoard(round, open)
     drawOverlay($("overlay"), round, open, state.board, choose)
@@ -251,7 +251,7 @@ async function show(index) {
     $("resign").hidden = !isPlayed || !round.zero_sum
     $("resign").disabled = last().over
     $("flip").hidden = !round.turns
-    // Where actions have keys, a field to type in would take them. It stays while others think: what is typed is kept.
+    // If actions have keys, a text field would capture them. It stays while agents think, to keep what has been typed.
     $("typing").hidden = !isPlayed || !isLast || round.over || state.rounds.some(one => one.actions.some(action => action.key))
     $("names").replaceChildren(...open.map(one => make("option", {value: one.name})))
     document.body.dataset.step = round.step
@@ -265,7 +265,7 @@ async function look(player) {
 
 const showTimeline = () => drawTimeline($("lanes"), $("legend"), state.rounds, state.shown, show)
 
-// The game's own script draws its board, where it has one.
+// Loads the game's own script for its board, if it has one.
 async function mount(page) {
     if (state.page === page) return
     $("own").replaceChildren()
@@ -287,7 +287,7 @@ function showBoard(round, open) {
     $("board").style.setProperty("--ratio", width ? width / height : 1)
     for (const id of ["drawing", "overlay"]) $(id).setAttribute("viewBox", `0 0 ${width || 1} ${height || 1}`)
     $("drawing").innerHTML = svg
-    // Where the board is drawn, its text is for those who hear the page.
+    // If there is a drawn board, the text is for screen readers.
     $("text").textContent = round.text
     $("text").className = width || round.page ? "heard" : ""
     $("played").textContent = round.moves.length ? playedIn(round) : ""
@@ -295,7 +295,7 @@ function showBoard(round, open) {
     state.board?.show(data, open, round.viewer)
 }
 
-// One of several actions that were made with the same clicks.
+// Lets the person choose among several actions with the same clicks.
 function choose(actions) {
     if (actions.length === 1) return advance(actions[0])
     const named = last().actions.filter(one => actions.includes(one.action))
@@ -308,7 +308,7 @@ function choose(actions) {
 }
 
 function showButtons(open, isPlaying) {
-    // While others think they stay: what is below does not move.
+    // Buttons stay while agents think, to avoid layout shifts.
     if (isPlaying && !open.length) return $("buttons").querySelectorAll("button").forEach(one => { one.disabled = true })
     const buttons = open.filter(one => !one.spots.length && !state.board?.takes(one.action))
     const key = name => ({ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "space"})[name] ?? name
@@ -316,13 +316,13 @@ function showButtons(open, isPlaying) {
         one.name, ...(one.key ? [make("kbd", {textContent: key(one.key)})] : []))))
 }
 
-// The dialog for a new game.
+// Dialog for a new game.
 
 async function offer(game, seat = 0, agents = null) {
     $("play").disabled = true
     const offers = await ask(`/api/games/${encodeURIComponent(game)}`)
     const first = agents ?? offers.seats.map((_, player) => player === seat ? "you" : offers.default)
-    // Another game may have been chosen since.
+    // Another game may have been selected since.
     if ($("game").value !== game) return first
     const select = (chosen, player) => make("select", {id: `seat-${player}`}, ...["you", ...offers.agents].map(name =>
         make("option", {textContent: name, value: name, selected: name === chosen})))
@@ -334,7 +334,7 @@ async function offer(game, seat = 0, agents = null) {
     return first
 }
 
-// Everybody sits one place further.
+// Everybody moves one seat further.
 $("swap").onclick = () => {
     const places = [...$("places").querySelectorAll("select")], chosen = places.map(select => select.value)
     places.forEach((select, player) => { select.value = chosen[(player + chosen.length - 1) % chosen.length] })
@@ -363,7 +363,7 @@ $("typing").addEventListener("submit", event => {
     $("typed").value = ""
     advance(text)
 })
-// A piece that was put somewhere goes back where no choice was made.
+// If the dialog was cancelled, the piece is drawn where it was.
 $("chooser").addEventListener("close", () => $("chooser").returnValue === "taken" || show(state.shown))
 $("pause").onclick = () => { state.playing = !state.playing; show(state.shown); follow() }
 $("step").onclick = () => { state.playing = false; advance() }
@@ -390,10 +390,10 @@ document.addEventListener("keydown", event => {
     event.preventDefault()
 })
 
-// A button that was clicked takes no keys that mean actions.
+// A clicked button loses focus, so that it does not capture the keys of actions.
 document.addEventListener("click", event => event.detail && event.target.closest?.("button")?.blur())
 window.addEventListener("resize", () => state.rounds.length && showTimeline())
-// The address of another game.
+// The hash names another game.
 window.addEventListener("hashchange", () => location.reload())
 
 async function begin() {

@@ -1,8 +1,8 @@
-// Beside the board: who is ahead, who sits where, what the gate says and what was thought.
+// Panels beside the board: the expected result, seats, the gate, and the search.
 import {$, make, signed} from "./dom.js"
 import {phaseColour} from "./timeline.js"
 
-// What is known of the round that is looked at; `looked` is the player whose view is told of, and `look` chooses one.
+// Shows the selected round; `looked` is the player whose view is shown, and `look` selects one.
 export function showPanels(rounds, index, looked, look) {
     showBar(rounds, index)
     showSeats(rounds, index, looked, look)
@@ -10,7 +10,7 @@ export function showPanels(rounds, index, looked, look) {
     showThought(rounds[index], looked)
 }
 
-// What a player was last believed to get, up to a round.
+// Returns the last value that a player expected, up to a round.
 function belief(rounds, player, index) {
     for (let i = index; i >= 0; i--)
         for (const move of rounds[i].moves)
@@ -57,7 +57,7 @@ function showSeats(rounds, index, looked, look) {
     }))
 }
 
-// The view that is told of: of the person or the first player, else of whoever moves or has moved.
+// Returns the gate output to show: for the selected player or the viewer, else for whoever is to move or has moved.
 function gateOf(round, looked) {
     const told = Object.values(round.phases)
     return round.phases[looked ?? round.viewer] ?? told[0] ?? round.moves.find(move => move.gate)?.gate
@@ -65,7 +65,7 @@ function gateOf(round, looked) {
 
 function showGate(round, looked) {
     const gate = gateOf(round, looked)
-    // A gate of one phase decides nothing.
+    // A gate with a single phase decides nothing.
     $("gate").hidden = !gate || gate.names.length < 2
     if ($("gate").hidden) return
     const settings = Object.entries(gate.parameters).map(([name, value]) => `${name} ${JSON.stringify(value)}`)

@@ -1,9 +1,9 @@
-// The game so far: who believed what, and which phase and expert answered, one column per round, one lane per player.
+// The timeline of the game: values, phases and experts, with one column per round and one lane per player.
 import {shape, SVG} from "./dom.js"
 
 const [LEFT, CURVE, LANE, GAP] = [76, 64, 17, 4]
 
-// Those of plots in reports: the server says which they are.
+// Same colours as in report plots; provided by the server.
 let colours = ["#888888"]
 export const usePhaseColours = given => { colours = given }
 export const phaseColour = phase => colours[phase % colours.length]
@@ -55,7 +55,7 @@ export function drawTimeline(element, legend, rounds, shown, show) {
     }))
 }
 
-// What was played in a round: where the pointer rests on its column, and for those who hear the page.
+// Returns the moves of a round as text, for tooltips and screen readers.
 export function playedIn(round) {
     const moves = round.moves.map(move => [
         round.seats[move.player]?.name ?? "chance", move.name,
@@ -64,7 +64,7 @@ export function playedIn(round) {
     return [`ply ${round.ply}`, ...moves].join("\n")
 }
 
-// The weights of the gate, one above the other; the number of the expert, where one answered.
+// Draws the gate weights, stacked, and the index of the expert if there is one.
 function drawCell(svg, move, x, y, step) {
     let top = y
     move.gate.weights.forEach((weight, phase) => {
@@ -78,7 +78,7 @@ function drawCell(svg, move, x, y, step) {
     label.textContent = move.expert
 }
 
-// Of two players with opposite interests one curve, the first player's; else one for each.
+// Draws one curve for the first player in zero-sum games of two, else one for each player.
 function drawCurves(svg, rounds, step) {
     const y = value => CURVE / 2 - value * (CURVE / 2 - 4)
     const one = rounds[0].zero_sum
