@@ -1,4 +1,4 @@
-"""The arena: matches that prove something, and what they prove."""
+"""The arena: matches between agents, and their statistics."""
 
 from moemcts.arena.duel import DuelResult, SequentialTest
 from moemcts.arena.games import Conditions, Progress, play_games

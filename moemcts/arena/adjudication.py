@@ -1,4 +1,4 @@
-"""Games that need not be played to their end: what both sides think decides them."""
+"""Adjudication: ends games early by the values that both sides report."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from moemcts.references import parse_reference
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudication:
-    """When a game of two players is broken off, and as what.
+    """Rules for ending a two-player game early, and its result.
 
-    Meaning and defaults are those of the M2CTS papers' matches, cutechess' `-draw movenumber=30 movecount=4 score=20
-    -resign movecount=5 score=600`; their centipawns are values v here: 1 - 1.4 ** (-centipawns / 100) by the
-    formula of their engine, CrazyAra.
+    Semantics and defaults are those of the M2CTS papers' matches, cutechess' `-draw movenumber=30 movecount=4 score=20
+    -resign movecount=5 score=600`. Centipawns are converted to values v by the formula of the papers' engine, CrazyAra:
+    1 - 1.4 ** (-centipawns / 100).
     """
 
     draw_value: float = 0.065
-    """A draw where |v| of both sides stays at or below this, 20 centipawns,"""
+    """A draw if |v| of both sides is at most this, 20 centipawns,"""
     draw_moves: int = 4
-    """for this many moves of each side in a row (0: no draws),"""
+    """for this many consecutive moves of each side (0: no draws),"""
     draw_from: int = 30
-    """and each side has made this many in the game; an opening's do not count."""
+    """and each side has made this many moves in the game, not counting those of the opening."""
     resign_value: float = 0.867
-    """Lost for the side whose own v stays at or below minus this, 600 centipawns,"""
+    """A loss for a side whose own v is at most minus this, 600 centipawns,"""
     resign_moves: int = 5
-    """for this many of its moves in a row (0: nobody resigns)."""
+    """for this many of its consecutive moves (0: nobody resigns)."""
 
     def __post_init__(self) -> None:
         for name in ("draw_value", "resign_value"):
@@ -44,7 +44,7 @@ class Adjudication:
 
 
 def parse_adjudication(text: str) -> Adjudication | None:
-    """Returns what `off`, `papers` or `papers?draw_from=40&resign_moves=0` names; raises UsageError for else."""
+    """Returns the rules named by `off`, `papers` or `papers?draw_from=40&resign_moves=0`; else raises UsageError."""
     name, options = parse_reference(text)
     if name not in ("papers", "off"):
         raise unknown_name("adjudication", name, ("papers", "off"))
@@ -58,7 +58,7 @@ def parse_adjudication(text: str) -> Adjudication | None:
 
 
 def check_adjudicable(game: Game) -> None:
-    """Raises UsageError where the game is not one of two players in turn whose returns sum to zero."""
+    """Raises UsageError unless it is a turn-based two-player game whose returns sum to zero."""
     if game.spec.num_players != 2 or game.spec.utility_sum != 0:
         raise UsageError(f"expected a zero-sum game of two players to adjudicate, got {game.spec.name}")
     if len(game.initial_state().active_players) > 1:
@@ -66,21 +66,21 @@ def check_adjudicable(game: Game) -> None:
 
 
 class Adjudicator:
-    """Follows one game and says when it is over."""
+    """Follows a game and determines when it is adjudicated."""
 
     def __init__(self, rules: Adjudication) -> None:
         self._rules = rules
         self._num_moves = 0
-        """Of both sides, from where the game started."""
+        """Moves of both sides since the start of the game."""
         self._level = 0
-        """Moves in a row, of both sides, with a value near zero."""
+        """Consecutive moves of both sides with a drawn value."""
         self._losing = [0, 0]
-        """Moves in a row of each side with a value that is lost."""
+        """Consecutive moves of each side with a lost value."""
 
     def note(self, players: Sequence[Player], decisions: Sequence[Decision]) -> Literal["draw", "resignation"] | None:
-        """Takes in the next decisions of the game, and returns how it has ended, if so.
+        """Processes the next decisions of the game; returns how it has ended, or None.
 
-        Who expects nothing neither agrees to a draw nor resigns; moves at once are no answers to each other.
+        Decisions without a value neither agree to a draw nor resign; simultaneous moves reset all counts.
         """
         if list(players) == [CHANCE]:
             return None
@@ -101,7 +101,7 @@ class Adjudicator:
 
 
 def to_json(rules: Adjudication | None) -> dict[str, Any]:
-    """Returns what the header of a match's file says of it; nothing where games are played out."""
+    """Returns the entry in the header of a match's file; empty if games are played to their end."""
     return (
         {} if rules is None else {"adjudication": {name: getattr(rules, name) for name in rules.__dataclass_fields__}}
     )

@@ -1,4 +1,4 @@
-"""Agents against each other: every opening is played once per rotation of the seats."""
+"""Duels: agents against each other, with every opening played once per rotation of the seats."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from moemcts.game import Player
 
 @dataclass(frozen=True)
 class DuelResult:
-    """The games of agents against each other."""
+    """The games of agents against each other, and their statistics."""
 
     game: str
     names: tuple[str, ...]
     seatings: tuple[tuple[str, ...], ...]
-    """The rotations: who sits where, by player."""
+    """The rotations of agents over seats, each by player."""
     sides: tuple[tuple[Player, ...], ...]
-    """Who plays against whom, see `GameSpec.sides`: what players of one side got is counted once."""
+    """The opposing sides, see `GameSpec.sides`: the returns of players of one side are counted once."""
     score: Score
-    """Which of more than two seats have won; of two, the one that got more."""
+    """The winners among more than two sides; of two, the one with the higher return wins."""
     sprt: Sprt | None
     records: tuple[GameRecord, ...]
-    """In the order of the schedule; with a decided test, up to the pair that decided it."""
+    """In the order of the schedule; up to the deciding pair if a test was decided."""
 
     @classmethod
     def of(
@@ -55,16 +55,16 @@ class DuelResult:
         score: Score = last_one_standing,
         sprt: Sprt | None = None,
     ) -> Self:
-        """Returns what the games of a schedule say."""
+        """Returns the result for the games of a schedule."""
         return cls(schedule.game, schedule.names, schedule.seatings, schedule.sides, score, sprt, tuple(records))
 
     @classmethod
     def joined(cls, duels: Sequence[Self]) -> Self:
-        """Returns duels of the same seatings, in whichever of these each began, as one."""
+        """Returns duels of the same seatings combined into one; they may start with different ones of these."""
         first, num_seatings = duels[0], len(duels[0].seatings)
         records: list[GameRecord] = []
         for duel in duels:
-            # From a whole opening on, so that the index still says who sat where.
+            # Starts at a whole opening, so that the index still determines the seating.
             start = -(-(1 + max((record.index for record in records), default=-1)) // num_seatings) * num_seatings
             for record in duel.records:
                 opening, turn = divmod(record.index, num_seatings)
@@ -74,29 +74,29 @@ class DuelResult:
 
     @property
     def is_even(self) -> bool:
-        """Whether two agents have as many sides each: only then do equals score one half, as Elo takes for granted."""
+        """Whether two agents have equally many sides: only then do equal agents score one half, as Elo assumes."""
         seats = self._names(self.seatings[0])
         return len(self.names) == 2 and len({seats.count(name) for name in self.names}) == 1
 
     @property
     def decision(self) -> SprtDecision | None:
-        """What the sequential test says of the first agent; None without one."""
+        """The sequential test's decision on the first agent; None without a test."""
         return None if self.sprt is None else self.sprt.decision(self.evidence(self.sprt))
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a sequential test decided: games that stop where they lean furthest have intervals too narrow."""
+        """Whether a sequential test was decided: as it stops at an extreme, intervals of such games are too narrow."""
         return self.decision not in (None, "undecided")
 
     @property
     def mean_returns(self) -> list[float] | None:
-        """None: agents that play each other are compared by who got more, not by how much."""
+        """None: agents that play each other are compared by who has the higher return, not by how much."""
         return None
 
     def tally(self, name: str, side: int | None = None) -> Tally:
-        """Returns wins, ties and losses of the sides of one agent, all of them or one, in the telling games.
+        """Returns wins, ties and losses of the sides of one agent, of all or of one, in the informative games.
 
-        Each side is counted, but those of one game are one observation: they tie together, and one alone can win.
+        Each side is counted, but those of one game are one observation, since their results depend on each other.
         """
         if name not in self.names:
             raise unknown_name("agent", name, self.names)
@@ -111,15 +111,15 @@ class DuelResult:
 
     @cached_property
     def telling(self) -> tuple[GameRecord, ...]:
-        """The games that prove something, see `records.telling`: what Elo, pairs, tests and ratings are made of."""
+        """The informative games, see `records.telling`, on which Elo, pairs, tests and ratings are based."""
         return tuple(telling(self.records))
 
     def scores(self, name: str, other: str | None = None) -> list[float]:
-        """Returns in each telling game 1 if the agent did better than another, 0 if worse, 1/2 if neither.
+        """Returns for each informative game 1 if the agent did better than another, 0 if worse, 1/2 if neither.
 
-        What an agent got in a game is the mean return of its sides; without `other` it is compared with the mean of
-        all other sides. So the scores of two agents sum to one, in a free-for-all that only one of their sides can
-        win as well.
+        An agent's result in a game is the mean return of its sides; without `other`, it is compared with the mean of
+        all other sides. The scores of two agents therefore sum to one, also in a free-for-all that only one of their
+        sides can win.
         """
         for agent in (name, name if other is None else other):
             if agent not in self.names:
@@ -127,12 +127,12 @@ class DuelResult:
         return [self._score(record, name, other) for record in self.telling]
 
     def counts(self, name: str, other: str | None = None) -> tuple[int, int, int]:
-        """Returns in how many of these the agent did worse than, like and better than another."""
+        """Returns in how many informative games the agent did worse than, as well as and better than another."""
         scores = self.scores(name, other)
         return scores.count(0.0), scores.count(0.5), scores.count(1.0)
 
     def pairs(self, name: str) -> tuple[int, int, int, int, int]:
-        """Returns the counts of openings played in both seatings on which the agent scored 0, 1/2, 1, 3/2, 2."""
+        """Returns the counts of openings, played in both seatings, on which the agent scored 0, 1/2, 1, 3/2, 2."""
         if len(self.seatings) != 2:
             return 0, 0, 0, 0, 0
         openings: defaultdict[int, list[float]] = defaultdict(list)
@@ -142,29 +142,29 @@ class DuelResult:
         return points[0], points[1], points[2], points[3], points[4]
 
     def evidence(self, sprt: Sprt) -> tuple[int, ...]:
-        """Returns the counts of the first agent that a test looks at: pairs, or games for a trinomial test."""
+        """Returns the first agent's counts that a test uses: of pairs, or of games for a trinomial test."""
         return self.counts(self.names[0]) if sprt.model == "trinomial" else self.pairs(self.names[0])
 
     def elo(self, name: str) -> Elo:
-        """Returns the agent's Elo over the rest, from single games, as cutechess computes it.
+        """Returns the agent's Elo over the others, from single games, as cutechess computes it.
 
-        It says who is stronger where the duel `is_even`; elsewhere the fit of `rankings` does.
+        It determines who is stronger only if the duel `is_even`; otherwise, use the fit of `rankings`.
         """
         losses, draws, wins = self.counts(name)
         return elo(wins, draws, losses)
 
     def elo_range(self, name: str) -> EloRange:
-        """Returns by how much Elo the agent is stronger than the other, with Student's interval over boards."""
+        """Returns the agent's Elo over the other, with Student's interval over boards."""
         return student_elo(self.scores(name), boards_of(self.telling))
 
     @property
     def is_in_pairs(self) -> bool:
-        """Whether every opening was played from both sides: both games owe something to it and are one observation."""
+        """Whether every opening was played from both sides, so that its two games are one observation."""
         return 2 * sum(self.pairs(self.names[0])) == len(self.telling)
 
     def rankings(self) -> list[Ranking]:
-        """Returns how each game ended, for `fit_ratings`; games of other duels may be added."""
-        # Games of other duels are on other boards, whatever these are called.
+        """Returns the ranking of each game, for `fit_ratings`; may be combined with those of other duels."""
+        # Boards of different duels are distinct, even if they have the same name.
         boards = [f"{' '.join(self.seatings[0])}, {board}" for board in boards_of(self.telling)]
         return [
             ranking_of(self._seating(record), self._returns(record), board)
@@ -172,7 +172,7 @@ class DuelResult:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what the games say as JSON values, without the games."""
+        """Returns the statistics as JSON values, without the games."""
         return {
             "game": self.game,
             "num_games": len(self.records),
@@ -203,7 +203,7 @@ class DuelResult:
         }
 
     def _tally_json(self, name: str) -> dict[str, Any]:
-        """Returns the tally of all sides of an agent; of several in a game, `num_seats` says how many are counted."""
+        """Returns the tally of all sides of an agent; `num_seats` is their number if there are several per game."""
         tally, num_games = self.tally(name), len(self.telling)
         if tally.num_games == num_games:
             return tally.to_json()
@@ -230,38 +230,38 @@ class DuelResult:
         return self.score(np.array(returns, dtype=np.float32), side)
 
     def _seating(self, record: GameRecord) -> tuple[str, ...]:
-        """Returns who had which side."""
+        """Returns the agent of each side."""
         return self._names(self.seatings[record.index % len(self.seatings)])
 
     def _names(self, seating: Sequence[str]) -> tuple[str, ...]:
         return tuple(seating[side[0]] for side in self.sides)
 
     def _returns(self, record: GameRecord) -> tuple[float, ...]:
-        """Returns what each side got."""
+        """Returns the return of each side."""
         return tuple(record.returns[side[0]] for side in self.sides)
 
 
 class SequentialTest:
-    """Looks at the games of a duel in pairs, in the order of its schedule, until a test is decided.
+    """Processes the games of a duel in pairs, in the order of its schedule, until a test is decided.
 
-    Not at those that happen to be finished, as short games would come first. Pairs that repeat earlier ones move for
-    move count only where the agents have played a start in several ways.
+    Games are not used in the order in which they finish, as short ones would come first. Pairs that repeat earlier ones
+    move for move count only if the agents have played a start in several ways.
     """
 
     def __init__(self, schedule: DuelSchedule, sprt: Sprt) -> None:
-        """Raises ValueError where openings are not played in two seatings."""
+        """Raises ValueError unless openings are played in two seatings."""
         if len(schedule.seatings) != 2:
             raise ValueError(f"expected two seatings for a sequential test, got {len(schedule.seatings)}")
         self._sprt = sprt
         self._reading = partial(DuelResult.of, schedule, sprt=sprt)
         self._all = np.array(self._reading(()).evidence(sprt), dtype=np.int64)
         self._new = self._all.copy()
-        """Without those that were played before."""
+        """Counts without pairs that were played before."""
         self._ways = Ways()
         self._pair: list[GameRecord] = []
 
     def __call__(self, record: GameRecord) -> bool:
-        """Returns whether this game, the next one, decides the test."""
+        """Returns whether this game, the next in order, decides the test."""
         self._pair.append(record)
         if len(self._pair) < 2:
             return False

@@ -1,4 +1,4 @@
-"""The games of a match: each is played to its end, broken off, or stopped once it is decided for its focus."""
+"""Plays the games of a match to their end, to an adjudication, or until they are decided for the focus player."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moemcts.play import Step, Table, chance_of, play, seats_of
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """How the games of a match are played, whoever plays them."""
+    """The conditions under which the games of a match are played, whoever plays them."""
 
     seed: int = 0
     score: Score = last_one_standing
@@ -28,18 +28,18 @@ class Conditions:
     max_plies: int | None = None
     adjudication: Adjudication | None = None
     agent_timeout: float | None = None
-    """Seconds that an agent may take for a decision before it loses the game."""
+    """Time limit per decision in seconds; an agent that exceeds it loses the game."""
     keep_thoughts: bool = False
     in_flight: int = 1
-    """Groups of games of which one is thought about while positions of another are evaluated; games are the same, up to
-    what evaluators make of batches of other sizes."""
+    """Number of groups of games: while positions of one are being evaluated, another is searched. Games are the same,
+    up to differences of evaluators between batch sizes."""
 
     def __post_init__(self) -> None:
         if self.agent_timeout is not None:
             check_patience(self.agent_timeout)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what the header of a match's file says: all that games depend on."""
+        """Returns the entries in the header of a match's file: all conditions that games depend on."""
         limited = {} if self.agent_timeout is None else {"agent_timeout": self.agent_timeout}
         scored = {} if self.score is last_one_standing else {"score": _name_of(self.score)}
         return {"seed": self.seed, "max_plies": self.max_plies} | to_json(self.adjudication) | limited | scored
@@ -47,13 +47,13 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far the games are, after each round."""
+    """Progress of the games, after each round."""
 
     num_finished: int
     num_running: int
-    """That took part in the round."""
+    """Games that took part in the round."""
     num_plies: int
-    """Played in all games so far."""
+    """Plies of all games so far."""
 
 
 def play_games(
@@ -64,12 +64,13 @@ def play_games(
     indices: Sequence[int] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Generator[GameRecord, None, None]:
-    """Yields the record of each game when it ends; `indices` are the lineups that are played, all without.
+    """Yields the record of each game when it ends; `indices` selects the lineups to play, by default all.
 
-    Each (game, player) has a `Seat` of its own whose randomness comes from `(seed, lineup.seed, player)`, so a game is
-    the same whatever runs beside it, as far as its agents keep what `Seat` asks of them. A game in which an agent
-    fails ends there: the seats that failed and their team mates lose with -1, who was decided before stays so, and the
-    others share what those lost.
+    Each (game, player) has its own `Seat`, with randomness from `(seed, lineup.seed, player)`, so a game does not
+    depend on others that run in parallel, provided that its agents follow the rules of `Seat`. A game in which an agent
+    fails ends there: the failed seats and their team mates lose with -1, players decided before keep their returns, and
+    the others share what those lost.
+
     Raises ValueError if a lineup does not seat every player, UsageError for `adjudication` in a game that cannot be
     adjudicated.
     """
@@ -117,7 +118,7 @@ class _Running(Table):
     adjudicator: Adjudicator | None
     keeps_thoughts: bool
     sides: Sequence[Sequence[Player]]
-    """Who wins and loses together."""
+    """Groups of players who win and lose together."""
     start_key: int = field(init=False)
     moves: list[tuple[int, ...]] = field(default_factory=list, init=False)
     decisions: list[tuple[Decision, ...]] = field(default_factory=list, init=False)
@@ -137,13 +138,13 @@ class _Running(Table):
         if self.keeps_thoughts:
             self.decisions.append(tuple(map(_kept, step.decisions)))
         how = self.adjudicator and self.adjudicator.note(step.players, step.decisions)
-        # A game that the rules have ended keeps the result they gave it.
+        # A game that ended by the rules keeps its result.
         if how and self.players:
             self.adjudicated = how, step.players[0]
 
     def close_if_done(self, limit: int) -> None:
         focus = self.lineup.focus
-        # A decided player is never active again, so an active one need not be asked about.
+        # Decided players are never active, so `is_decided` need not be called for an active one.
         is_decided = focus is not None and focus not in self.players and self.state.is_decided(focus)
         if self.failures or self.adjudicated or not self.players or len(self.moves) >= limit or is_decided:
             self.close()
@@ -155,7 +156,7 @@ class _Running(Table):
         outcome = None
         if focus is not None:
             outcome = outcome_of(score(returns, focus))
-            # Nobody has won yet, but the focus cannot any more.
+            # Nobody has won yet, but the focus player no longer can.
             outcome = "loss" if outcome == "tie" and termination == "decided" else outcome
         return GameRecord(
             index=self.index,
@@ -198,7 +199,7 @@ class _Running(Table):
             return self.returns()
         returns = np.array(self.returns(), dtype=np.float32)
         losers = {player for side in self.sides if failed.intersection(side) for player in side}
-        # Who was out before stays out: that somebody fails makes nobody win who has lost.
+        # Players decided before keep their returns: a failure of another must not turn a loss into a win.
         others = [one for one in range(num_players) if one not in losers and not self.state.is_decided(one)]
         returns[list(losers)] = -1
         returns[others] = min(1.0, len(losers) / max(len(others), 1))
@@ -227,6 +228,6 @@ def _name_of(score: Score) -> str:
 
 
 def _kept(decision: Decision) -> Decision:
-    """Returns what records keep of a decision."""
+    """Returns the part of a decision that records store."""
     value = decision.value
     return replace(decision, policy=None, value=None if value is None else round(value, 4))

@@ -1,6 +1,6 @@
-"""How sure a proportion or a difference is: intervals and tests, as pure functions.
+"""Confidence intervals and tests for proportions and differences, as pure functions.
 
-Nothing here returns inf or nan. An interval from too few or all equal observations is wide, never empty.
+No function returns inf or nan. An interval from too few observations, or from equal ones, is wide, never empty.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 Interval = tuple[float, float]
 
 FEWEST_DEGREES = 14
-"""Of a Student's t that is close to normal."""
+"""Degrees of freedom from which on Student's t is close to normal."""
 _ROUNDING = 1e-9
-"""Share of the values by which sums of them may differ that are the same."""
+"""Relative tolerance within which sums of values count as equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Estimate:
     high: float
     num_observations: int
     num_clusters: int
-    """Independent groups of observations; the interval rests on these."""
+    """Independent groups of observations, on which the interval is based."""
 
     @property
     def interval(self) -> Interval:
@@ -40,7 +40,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedEstimate:
-    """A mean over training seeds, with an interval that holds for a seed not tried, on the same samples."""
+    """A mean over training seeds, with an interval that applies to new seeds on the same samples."""
 
     mean: float
     low: float
@@ -49,16 +49,16 @@ class SeedEstimate:
     num_observations: int
     seed_means: tuple[float, ...]
     own_interval: Interval
-    """For the networks of these seeds alone, which says nothing of other seeds."""
+    """For the networks of these seeds only, without conclusions about other seeds."""
     own_variance: float
-    """Of the mean, by the games of these seeds alone."""
+    """Variance of the mean due to the games of these seeds alone."""
     seed_deviation: float
-    """Standard deviation of the effect from seed to seed, without what the games of a seed add to it by chance."""
+    """Standard deviation of the effect between seeds, without the part due to the finite number of games per seed."""
     covers_seeds: bool
-    """False with one seed: then the interval is for that seed's networks alone."""
+    """False for a single seed: the interval applies only to that seed's networks then."""
     p_value: float
-    """Two-sided, that the effect is zero: over several seeds from the same t as the interval, so that both say the
-    same; with one seed that of `sign_flip_test`, which holds for few boards too."""
+    """Two-sided, for an effect of zero: with several seeds, from the same t as the interval, so that both agree; with
+    one seed, that of `sign_flip_test`, which is also valid for few boards."""
 
     @property
     def interval(self) -> Interval:
@@ -68,7 +68,7 @@ class SeedEstimate:
 def wilson_interval(num_successes: float, num_trials: float, *, confidence: float = 0.95) -> Interval:
     """Returns Wilson's score interval of a proportion (Wilson 1927); (0, 1) without trials.
 
-    Trials that say less than as many others may be a broken number, see `effective_number`.
+    The number of trials may be fractional, for trials that are not independent, see `effective_number`.
     """
     if not 0 <= num_successes <= num_trials:
         raise ValueError(f"expected 0 to {num_trials} successes of {num_trials} trials, got {num_successes}")
@@ -80,28 +80,28 @@ def wilson_interval(num_successes: float, num_trials: float, *, confidence: floa
     penalty = float(ndtri((1 + confidence) / 2)) ** 2 / num_trials
     centre = share + penalty / 2
     margin = math.sqrt(penalty * share * (1 - share) + penalty**2 / 4)
-    # Rounding would leave out a share of 0 or 1.
+    # Rounding could exclude a share of 0 or 1.
     low, high = (centre - margin) / (1 + penalty), (centre + margin) / (1 + penalty)
     return max(0.0, min(low, share)), min(1.0, max(high, share))
 
 
 def effective_number(observations: Iterable[Hashable]) -> float:
-    """Returns how many observations that are all different say as much as these, of which equal ones are one.
+    """Returns the equivalent number of independent observations, where equal ones count as one.
 
-    (sum of w)^2 / sum of w^2, where w is how often each one came (Kish, Survey Sampling, 1965, section 11.7); 0 of
-    none.
+    (sum of w)^2 / sum of w^2, where w is the multiplicity of each (Kish, Survey Sampling, 1965, section 11.7); 0 if
+    there are none.
     """
     weights = Counter(observations).values()
     return sum(weights) ** 2 / sum(weight**2 for weight in weights) if weights else 0.0
 
 
 def share_interval(are_hits: Sequence[bool], observations: Sequence[Hashable]) -> Interval:
-    """Returns the 95 % interval of the share of hits, of which those of equal observations are one; (0, 1) of none.
+    """Returns the 95 % interval of the share of hits, where equal observations count as one; (0, 1) without any.
 
-    The unit is the share of hits in one observation. Where that has two values, such as 0 and 1/3 for three seats of
-    which one can win a game, it is Wilson's interval of how often it has the larger one, from `effective_number`
-    trials; where it has others, from as many trials as vary so little. Where all observations agree, which says nothing
-    of how much they vary, 0 and 1 are these values.
+    The unit is the share of hits in one observation. If that has two values, such as 0 and 1/3 for three seats of which
+    one can win a game, this is Wilson's interval for the frequency of the larger one, with `effective_number` trials.
+    With values in between, the number of trials is rescaled to match their variance. If all observations agree, which
+    does not show their variance, 0 and 1 are taken as the two values.
     """
     weights, hits = Counter(observations), Counter(itertools.compress(observations, are_hits))
     if not weights:
@@ -124,31 +124,31 @@ def share_interval(are_hits: Sequence[bool], observations: Sequence[Hashable]) -
 def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
     """Returns the exact two-sided p-value of paired wins (McNemar 1947, binomial form).
 
-    The counts are of the pairs that only the first, and only the second, has won; 1 where there are none.
+    The arguments count the pairs that only the first, and only the second, has won; 1 if there are none.
     """
-    # All of scipy.stats, which has this test, takes a second to be imported.
+    # scipy.stats, which has this test, takes a second to import.
     from scipy.special import bdtr
 
     total, fewer = num_only_first + num_only_second, min(num_only_first, num_only_second)
-    # Where both are as likely, one tail is as large as the other.
+    # Under equal probabilities, both tails are equal.
     return min(1.0, 2 * float(bdtr(fewer, total, 0.5)))
 
 
 def sign_flip_test(
     differences: ArrayLike, clusters: ArrayLike | None = None, *, num_samples: int = 20_000, seed: int = 0
 ) -> float:
-    """Returns the two-sided p-value of a mean difference of zero.
+    """Returns the two-sided p-value for a mean difference of zero.
 
-    Under that hypothesis every cluster of paired differences might as well have the other sign. All signs are
-    tried for up to 14 clusters that are not zero, else `num_samples` random ones (the p-value then counts the
-    observed one too, so it is never 0). `clusters` names the group of each difference; each its own without.
+    Under that hypothesis, the sign of every cluster of paired differences is random. All signs are tried for up to 14
+    clusters that are not zero, else `num_samples` random ones (the p-value then counts the observed one too, so it is
+    never 0). `clusters` names the group of each difference; by default each is its own.
     """
     sums, _ = _cluster_sums(differences, clusters)
     sums = sums[sums != 0]
     count = len(sums)
     if not count:
         return 1.0
-    # Sums of the same numbers in another order may differ in their last digits.
+    # Sums of the same numbers in different order may differ in their last digits.
     observed = abs(float(sums.sum())) - _ROUNDING * float(np.abs(sums).sum())
     if count <= 14:
         signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
@@ -167,15 +167,16 @@ def sign_flip_test(
 def mean_interval(
     values: ArrayLike, clusters: ArrayLike | None = None, *, bounds: Interval = (-1.0, 1.0), confidence: float = 0.95
 ) -> Estimate:
-    """Returns the mean with Student's t interval, cut to `bounds`, between which every value lies.
+    """Returns the mean with Student's t interval, clipped to `bounds`, between which every value lies.
 
     With `clusters`, the group of each value, the variance is that of group sums about the mean (the linearised,
-    cluster-robust one) and the degrees of freedom are groups less one: games on one board count as one board.
-    Where all groups agree to the last, their variance says nothing: then the interval allows for the share of
-    groups that a sample of this size misses with a probability of 2.5 % on each side.
+    cluster-robust one), with one degree of freedom less than groups: games on one board count as one board. If all
+    groups agree exactly, their variance says nothing, and the interval allows for the share of groups that a sample of
+    this size misses with a probability of 2.5 % on each side.
 
-    Where a few groups differ from the rest, their variance says little: where 3 to 5 of 100 are expected to, all to one
-    side, it covers the mean in 85 to 88 % of samples, half to each side in 95 to 97 %, as the tests of this measure.
+    If a few groups differ from the rest, the variance is unreliable: if 3 to 5 of 100 are expected to, all to one side,
+    the interval covers the mean in 85 to 88 % of samples, and if half to each side, in 95 to 97 %, as measured in its
+    tests.
     """
     flat = np.asarray(values, dtype=np.float64)
     if not len(flat):
@@ -198,7 +199,7 @@ def mean_interval(
 
 
 def share_missed(num_observations: float, *, confidence: float = 0.95) -> float:
-    """Returns which share of observations a sample of this size misses with half the probability of an error."""
+    """Returns the share of observations that a sample of this size misses with probability (1 - confidence) / 2."""
     return float(1 - ((1 - confidence) / 2) ** (1 / num_observations))
 
 
@@ -211,13 +212,13 @@ def seed_interval(
 ) -> SeedEstimate:
     """Returns the mean effect over training seeds; `groups[s]` are the observations (games) of seed `s`.
 
-    Two levels: games are nested in seeds, and every seed counts the same. The variance of the mean of S seed
-    means is their sample variance / S, which holds the variance between seeds and that of the games within;
-    interval and p-value are Student's with S - 1 degrees of freedom. Where the seed means lie closer together
-    than their games allow, the variance of the games is used in its place; where these all agree, the one that
-    the interval of `mean_interval` stands for. With one seed the interval is that of `mean_interval`, the p-value
-    that of `sign_flip_test`, and neither says anything of other seeds. Seeds that share boards are not independent
-    in what the boards add to the effect: give each seed its own openings, or a file that is much larger than it plays.
+    There are two levels: games are nested in seeds, and all seeds have equal weight. The variance of the mean of S seed
+    means is their sample variance / S, which includes the variance between seeds and that of games within; interval and
+    p-value are Student's with S - 1 degrees of freedom. If the seed means are closer together than the variance of
+    their games allows, the latter is used instead; if all games of a seed agree, the variance that corresponds to the
+    interval of `mean_interval`. With one seed, the interval is that of `mean_interval`, the p-value that of
+    `sign_flip_test`, and neither applies to other seeds. Seeds that share boards are not independent in the boards'
+    contribution to the effect: give each seed its own openings, or a file that is much larger than the number it plays.
     """
     if not groups:
         raise ValueError("expected the games of at least one training seed, got none")
@@ -264,13 +265,14 @@ def pooled_interval(
     bounds: Interval = (-1.0, 1.0),
     confidence: float = 0.95,
 ) -> SeedEstimate:
-    """Returns the mean effect over several training seeds, as `seed_interval`, from what the games of each say, `[S]`:
-    their mean, and the variance of that mean by these games alone, see `agreed_variance`.
+    """Returns the mean effect over several training seeds, as `seed_interval`, from the statistics of each seed's
+    games, `[S]`: their mean, and the variance of that mean due to these games alone, see `agreed_variance`.
 
-    `num_clusters` are the groups of games of each seed, or of all together where each has as many. The degrees of
-    freedom of `own_interval` are those of Welch, Biometrika 34 (1947) 28-35: a seed of few groups has most of the
-    variance, and knows little of it.
-    Raises ValueError for less than two seeds, and for a variance that is not above zero.
+    `num_clusters` is the number of groups of games of each seed, or in total if all have equally many. The degrees of
+    freedom of `own_interval` are those of Welch, Biometrika 34 (1947) 28-35: a seed with few groups contributes most of
+    the variance, and estimates it poorly.
+
+    Raises ValueError for fewer than two seeds, and for a variance that is not above zero.
     """
     if len(means) < 2 or len(variances) != len(means):
         raise ValueError(
@@ -305,11 +307,11 @@ def pooled_interval(
 def agreed_variance(
     mean: float, num_clusters: float, *, bounds: Interval = (-1.0, 1.0), confidence: float = 0.95
 ) -> float:
-    """Returns the variance that is left to a mean whose groups all agree, by the side on which the interval of
-    `mean_interval` reaches furthest.
+    """Returns the variance to assume for a mean whose groups all agree, from the longer side of the interval of
+    `mean_interval`.
     """
     missed = share_missed(num_clusters, confidence=confidence) if num_clusters else 1.0
-    # That interval is exact for few groups too, so it has no heavy tails to be divided by.
+    # That interval is exact for few groups too, so it must not be divided by the quantile of a heavy-tailed t.
     degrees = max(num_clusters - 1, FEWEST_DEGREES)
     error = missed * max(mean - bounds[0], bounds[1] - mean) / t_quantile((1 + confidence) / 2, degrees)
     return float(error**2)
@@ -320,7 +322,7 @@ def _cut(mean: float, margin: float, bounds: Interval) -> Interval:
 
 
 def _within(value: float, bounds: Interval) -> float:
-    """Returns the value in the bounds, beyond which a mean may be by its rounding."""
+    """Returns the value clipped to the bounds, which a mean may exceed by rounding."""
     return min(max(value, bounds[0]), bounds[1])
 
 
@@ -332,14 +334,14 @@ def t_quantile(p: float, degrees: float) -> float:
 
 
 def _two_sided(t: float, degrees: float) -> float:
-    """Returns the probability of a Student's t as far from zero."""
+    """Returns the two-sided tail probability of Student's t."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(degrees, -abs(t)))
 
 
 def _variance_of_mean(values: ArrayLike, clusters: ArrayLike | None) -> tuple[float, int]:
-    """Returns the variance of the mean and how many groups it rests on; 0 where all agree, which says nothing."""
+    """Returns the variance of the mean and the number of groups; the variance is 0, meaning unknown, if all agree."""
     flat = np.asarray(values, dtype=np.float64)
     if not len(flat):
         return 0.0, 0

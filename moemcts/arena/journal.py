@@ -1,4 +1,4 @@
-"""The file of a match: one finished game per line, so that a match can be broken off and gone on with."""
+"""The file of a match: one finished game per line, so that a match can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SYNC_SECONDS = 2.0
 
 
 class Journal:
-    """An append-only file of JSON lines under a header that says what it belongs to.
+    """An append-only file of JSON lines after a header that identifies its match.
 
-    Every line is written in one piece; the disk is waited for every two seconds and at the end. A last line that
-    was cut off by a crash is removed when the file is opened.
+    Every line is written in one piece; the file is synced to disk every two seconds and on closing. A last line that
+    was truncated by a crash is removed when the file is opened.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
-        """Opens or begins the file.
+        """Opens or creates the file.
 
-        Raises ForeignData if it was begun with another header, DamagedFile if a line before the last is no JSON,
-        MoemctsError if it cannot be written or another match is writing it.
+        Raises ForeignData if it has another header, DamagedFile if a line before the last is not JSON, MoemctsError if
+        it cannot be written or another match is writing it.
         """
         self.path = path
         self._lines: list[dict[str, Any]] = []
@@ -64,7 +64,7 @@ class Journal:
         self._synced_at = time.monotonic()
 
     def take(self) -> list[dict[str, Any]]:
-        """Returns what the file held when it was opened, without the header, and keeps it no longer."""
+        """Returns the lines that the file had when it was opened, without the header, and releases them."""
         found, self._lines = self._lines, []
         return found
 
@@ -81,7 +81,7 @@ class Journal:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        """Waits for the disk and closes the file."""
+        """Syncs the file to disk and closes it."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -91,7 +91,7 @@ class Journal:
             self._unlock()
 
     def _unlock(self) -> None:
-        # Whoever opened the lock's file before it goes finds that it has no name any more, and tries again.
+        # Others that opened the lock file before it was unlinked will notice that and retry.
         with contextlib.suppress(OSError):
             os.unlink(self._lock.lock_file)
         self._lock.release()
@@ -108,7 +108,7 @@ class Journal:
         self._file.seek(0)
         data = self._file.readall()
         if b"\n" not in data and not header.startswith(data):
-            # A header that was cut off would be the beginning of ours.
+            # A truncated header would be a prefix of ours.
             raise ForeignData(f"{self.path} is no file of games; give another file or remove this one")
         end = data.rfind(b"\n") + 1
         lines = []
@@ -139,9 +139,9 @@ class Journal:
 
 
 def put_in_order(path: Path, indices: Sequence[int]) -> None:
-    """Leaves in the file of a match that is over the games of these numbers, in their order.
+    """Rewrites the file of a finished match to have only the games with these indices, in this order.
 
-    Then it is the same file whichever games were over first. Raises DamagedFile where it cannot be read.
+    The file is then the same in whichever order games finished. Raises DamagedFile if it cannot be read.
     """
     content = read_bytes(path)
     header, *lines = content.splitlines(keepends=True)
@@ -170,7 +170,7 @@ def _difference(path: Path, found: Mapping[str, Any], expected: Mapping[str, Any
 
 
 def _told(value: Any, levels: int = 8) -> str:
-    """Returns a value of a header in words; where names stand for themselves, the names. Deeper levels are left out."""
+    """Returns a header's value in words; if names map to themselves, only the names. Deeper levels are omitted."""
     if not levels:
         return "..."
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A match of arms: every arm plays the same boards, seats and seeds against the same field."""
+"""Matches of arms: every arm plays the same boards, seats and seeds against the same field."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from moemcts.game import Player
 
 @dataclass(frozen=True, kw_only=True)
 class ArmSummary:
-    """How one arm fared."""
+    """The results of one arm."""
 
     name: str
     tally: Tally
     score: Estimate
-    """Mean score in [0, 1], a tie counting as the match says; boards are the independent unit."""
+    """Mean score in [0, 1], with ties counted as `MatchResult.tie_value`; boards are the independent unit."""
     mean_plies: float
     by_seat: tuple[Tally, ...]
-    """By the seat that the arm had; seats of many games are not equal."""
+    """By the seat of the arm, as seats are unequal in many games."""
     num_duplicates: int
-    """Games that repeat an earlier one of this arm move for move, and so prove nothing."""
+    """Games that repeat an earlier one of this arm move for move, and so provide no evidence."""
     num_truncated: int
 
     def to_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class ArmSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What one arm did better than another on the same boards, seats and seeds."""
+    """The paired difference between two arms on the same boards, seats and seeds."""
 
     arm: str
     baseline: str
@@ -56,25 +56,25 @@ class Difference:
     score: Estimate
     """Difference of mean scores, likewise."""
     p_value: float
-    """Two-sided, that the win rates are equal: signs of whole boards flipped at random."""
+    """Two-sided, for equal win rates: signs of whole boards flipped at random."""
     num_only_arm: int
-    """Pairs of games that only the arm has won; of boards that were played alike, one counts."""
+    """Pairs of games that only the arm has won; boards that were played identically count once."""
     num_only_baseline: int
     mcnemar_p_value: float
-    """Exact, from these pairs; takes games in the seats of one board as independent."""
+    """Exact, from these pairs; assumes that games in different seats of a board are independent."""
     win_differences: tuple[float, ...]
     """Per pair of games: 1 if only the arm has won, -1 if only the baseline, else 0."""
     boards: tuple[str, ...]
-    """The board of each pair; with `win_differences` what `seed_interval` wants of each training seed."""
+    """The board of each pair; with `win_differences`, the input of `seed_interval` for each training seed."""
 
     @property
     def verdict(self) -> str:
-        """One sentence on the win rates."""
+        """One sentence on the difference of win rates."""
         low, high = self.wins.interval
         return verdict(100 * self.wins.mean, (100 * low, 100 * high), self.wins.num_observations)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the difference as JSON values, without the single pairs."""
+        """Returns the difference as JSON values, without individual pairs."""
         values = asdict(self)
         del values["win_differences"], values["boards"]
         return values | {"verdict": self.verdict}
@@ -83,7 +83,7 @@ class Difference:
 def tally_of(*matches: Sequence[GameRecord], seat: Player | None = None) -> Tally:
     """Returns wins, ties and losses of an arm, in all seats or one.
 
-    Boards that were played alike, in one match or in several, narrow no interval.
+    Boards that were played identically, within a match or across matches, do not narrow the intervals.
     """
     counted = [
         (game.outcome, observation)
@@ -96,7 +96,7 @@ def tally_of(*matches: Sequence[GameRecord], seat: Player | None = None) -> Tall
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The games of a match and what they say."""
+    """The games of a match and their statistics."""
 
     game: str
     arms: tuple[str, ...]
@@ -104,7 +104,7 @@ class MatchResult:
     baseline: str
     tie_value: float
     records: tuple[GameRecord, ...]
-    """In the order of the schedule: boards, on each the seats, in each the arms."""
+    """In the order of the schedule: by board, then by seat, then by arm."""
 
     @classmethod
     def of(
@@ -115,7 +115,7 @@ class MatchResult:
         baseline: str | None = None,
         tie_value: float = 0.5,
     ) -> Self:
-        """Returns what the games of a schedule say; the baseline is the first arm unless named."""
+        """Returns the result for the games of a schedule; the baseline is the first arm by default."""
         if baseline is not None and baseline not in schedule.arms:
             raise unknown_name("arm", baseline, schedule.arms)
         return cls(
@@ -124,8 +124,9 @@ class MatchResult:
 
     @classmethod
     def joined(cls, results: Sequence[Self], *, baseline: str) -> Self:
-        """Returns matches on the same boards, each of one arm, as one match; the baseline is the first arm if it did
-        not play."""
+        """Returns matches on the same boards, each of one arm, combined into one; the baseline is the first arm if it
+        did not play.
+        """
         first = results[0]
         arms = tuple(result.arms[0] for result in results)
         in_turn = itertools.chain.from_iterable(zip(*(result.records for result in results), strict=True))
@@ -133,13 +134,13 @@ class MatchResult:
         return replace(first, arms=arms, baseline=baseline if baseline in arms else arms[0], records=records)
 
     def games(self, arm: str) -> list[GameRecord]:
-        """Returns the games of one arm; raises UsageError for an arm that did not play."""
+        """Returns the games of one arm; raises UsageError for an unknown arm."""
         if arm not in self.arms:
             raise unknown_name("arm", arm, self.arms)
         return self._by_arm[arm]
 
     def summary(self, arm: str) -> ArmSummary:
-        """Returns how one arm fared."""
+        """Returns the results of one arm."""
         games = self.games(arm)
         return ArmSummary(
             name=arm,
@@ -157,7 +158,7 @@ class MatchResult:
         pairs, boards = self.pairs(arm, baseline)
         wins = tuple(float(ours.outcome == "win") - float(other.outcome == "win") for ours, other in pairs)
         scores = [self._score(ours) - self._score(other) for ours, other in pairs]
-        # Of pairs on boards that were played alike one: they are no further observations.
+        # Identically played boards are a single observation, so only one pair of them counts.
         single = {(board, ours.focus): won for board, (ours, _), won in zip(boards, pairs, wins, strict=True)}
         num_only_arm, num_only_baseline = (list(single.values()).count(won) for won in (1.0, -1.0))
         return Difference(
@@ -174,7 +175,9 @@ class MatchResult:
         )
 
     def pairs(self, arm: str, other: str) -> tuple[list[tuple[GameRecord, GameRecord]], tuple[str, ...]]:
-        """Returns the games that two arms have both finished on the same boards in the same seats, and those boards."""
+        """Returns the pairs of games that two arms have finished on the same boards in the same seats, and their
+        boards.
+        """
         theirs = {(game.opening, game.focus): game for game in self.games(other)}
         pairs = [(game, theirs[key]) for game in self.games(arm) if (key := (game.opening, game.focus)) in theirs]
         return pairs, tuple(boards_of([game for pair in pairs for game in pair])[::2])

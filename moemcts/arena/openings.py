@@ -1,4 +1,4 @@
-"""Where the games of a match start: from seeds, or from positions in a file."""
+"""Start positions of matches: from seeds, or from positions in a file."""
 
 from __future__ import annotations
 
@@ -18,44 +18,46 @@ from moemcts.given import check_players
 Order = Literal["sequential", "random"]
 
 RANDOM_PLIES = 4
-"""Moves at random before the games of games that always start alike: no more than half of a game's usual length."""
+"""Random plies before games that always start in the same position; at most half of the usual length of a game."""
 MEASURED_GAMES = 32
-"""Games at random, gone through for twice as many plies, from which it is known how long games are."""
+"""Number of random games, played for up to twice as many plies, from which the usual length is estimated."""
 BOARDS_PER_SEED = 1_000_000
-"""Start positions that are set aside for the games of one seed."""
+"""Number of start positions reserved for each seed."""
 MOST_IN_VAIN = 1000
-"""Games in a row that may end before an opening is found."""
+"""Maximum number of consecutive games that end before an opening is found."""
 MOST_REPEATED = 1000
-"""Positions in a row that may have been there before, until they are taken again."""
+"""Number of consecutive repeated positions after which repeats are accepted."""
 
 NO_LINES = "expected a file of lines of moves to take {plies} plies of, but {path} is one of positions"
-"""Said of files that are not cut."""
+"""Message for files whose openings cannot be truncated."""
 
 
 @dataclass(frozen=True)
 class Opening:
-    """A start position and what it is called."""
+    """A start position and its name."""
 
     name: str
     start: State | int
-    """The position, or the seed of one."""
+    """The position, or the seed for one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beginnings:
-    """How the games of a match begin, in words."""
+    """How the games of a match start; `str` describes it."""
 
     path: Path | None = None
-    """A file of openings; the game's own starts without one."""
+    """A file of openings; None for the game's own start positions."""
     opening_plies: int | None = None
-    """Of each line of the file; all if None."""
+    """Plies to take of each line in the file; None for all."""
     random_plies: int = 0
 
     @classmethod
     def of(
         cls, game: Game, *, path: Path | None = None, opening_plies: int | None = None, random_plies: int | None = None
     ) -> Self:
-        """Returns how games begin that are told so much, as `starts` has it; raises GameFailure where the game does."""
+        """Returns how games start for these arguments, which are those of `starts`; raises GameFailure if the game
+        fails.
+        """
         if path is not None:
             return cls(path=path, opening_plies=opening_plies)
         return cls(random_plies=usual_random_plies(game) if random_plies is None else random_plies)
@@ -77,25 +79,25 @@ class Beginnings:
 
 @dataclass(frozen=True)
 class Suite:
-    """The openings in a file, and what else was in it."""
+    """The openings in a file, and its faults and repetitions."""
 
     path: Path
     openings: tuple[Opening, ...]
     faults: tuple[str, ...]
-    """What is wrong with each entry that is no opening, with its place."""
+    """The fault of each entry that is not an opening, with its place."""
     num_repeated: int
-    """Entries that came before and were left out."""
+    """Number of repeated entries that were left out."""
 
     @property
     def complaint(self) -> str:
-        """One line on what was left out of the file; empty where nothing was."""
+        """One line on what was left out of the file; empty if nothing was."""
         repeated = f"{counted(self.num_repeated, 'position')} repeated, each taken once" if self.num_repeated else ""
         return "; ".join(filter(None, [_faults(self.path, self.faults), repeated and f"{self.path}: {repeated}"]))
 
     def choose(self, num_openings: int, order: Order, seed: int) -> list[Opening]:
-        """Returns as many of the openings, as they stand in the file or drawn without replacement.
+        """Returns `num_openings` of the openings, in the order of the file or drawn without replacement.
 
-        Raises UsageError where there are too few.
+        Raises UsageError if there are too few.
         """
         if num_openings > len(self.openings):
             raise UsageError(
@@ -108,7 +110,7 @@ class Suite:
 
 
 def first_board(seed: int) -> int:
-    """Returns the number of the first start position of a match's seed: those of different seeds are others."""
+    """Returns the number of the first start position for a seed; different seeds have disjoint ranges."""
     return seed * BOARDS_PER_SEED
 
 
@@ -118,13 +120,13 @@ def openings_from_seeds(num_openings: int, *, first: int = 0) -> list[Opening]:
 
 
 def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int = 0) -> list[Opening]:
-    """Returns positions after so many plies at random, from the seeds `first, first + 1, ...`.
+    """Returns positions after `num_plies` random plies, from the seeds `first, first + 1, ...`.
 
-    For games with a single start position, in which agents without randomness would play one game over and over.
-    Positions in which somebody is decided already are none. What the random plies pay is nobody's: games are counted
-    from their openings on. Positions differ from each other as long as others are found: MOST_REPEATED repeats in a row
-    say that there are no more. Fewer openings are the first of more. Raises UsageError where games are over by then or
-    decided, GameFailure where the game raises.
+    For games with a single start position, in which deterministic agents would repeat one game over and over. Positions
+    in which a player is already decided are skipped. Rewards of the random plies are not counted: games start at their
+    openings. Positions are distinct as long as new ones are found: after MOST_REPEATED consecutive repeats, repeats are
+    accepted. Asking for fewer openings gives a prefix. Raises UsageError if games are over or decided by then,
+    GameFailure if the game fails.
     """
     openings: list[Opening] = []
     seen: set[int] = set()
@@ -151,11 +153,11 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
 
 
 def usual_random_plies(game: Game) -> int:
-    """Returns how many plies at random games begin with where nobody says, 0 where games differ by themselves.
+    """Returns the default number of random plies at the start of games; 0 for games that vary by themselves.
 
-    They do where starts differ by their seeds, and where chance moves within the plies that would be random. Elsewhere
-    it is RANDOM_PLIES, but no more than half of the median length of games at random. Raises GameFailure where the
-    game raises.
+    These are games whose start positions depend on the seed, and games with chance nodes within the plies that would be
+    random. For others it is RANDOM_PLIES, but at most half of the median length of random games. Raises GameFailure if
+    the game fails.
     """
     with guarded(game):
         if len({game.initial_state(number).key() for number in range(4)}) > 1:
@@ -176,11 +178,10 @@ def starts(
     random_plies: int | None = None,
     seed: int = 0,
 ) -> list[Opening]:
-    """Returns where games start: positions of a file, in an order that the seed draws, or the game's own starts.
+    """Returns start positions: those of a file, in an order drawn by the seed, or the game's own.
 
-    The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` moves at random, by default
-    as many as `usual_random_plies` says. Raises UsageError where the file has too few positions, GameFailure where the
-    game raises.
+    The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` random moves, by default
+    `usual_random_plies`. Raises UsageError if the file has too few positions, GameFailure if the game fails.
     """
     if path is not None:
         return read_openings(game, path).choose(num_openings, order, seed)
@@ -194,10 +195,9 @@ def starts(
 def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     """Returns the openings of a file in a format of the game, or of a text file with one position per line.
 
-    Lines of text are as `game.parse_state` reads them; empty ones and those that begin with `#` are passed over.
-    Entries that are no position, and positions in which the game is over, are left out and named in `faults`.
-    `plies` cuts openings that are lines of moves. Raises UsageError where no entry is good, MoemctsError where the
-    file cannot be read.
+    Lines of text are parsed by `game.parse_state`; empty ones and those that start with `#` are skipped. Entries that
+    are invalid, or in which the game is over, are left out and listed in `faults`. `plies` truncates openings that are
+    lines of moves. Raises UsageError if no entry is valid, MoemctsError if the file cannot be read.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"expected a file of openings, but {path} is none")
@@ -230,7 +230,7 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
 
 @contextmanager
 def guarded(game: Game) -> Iterator[None]:
-    """Makes a GameFailure of what the game raises, which names game and place; errors for users stay as they are."""
+    """Converts exceptions of the game to GameFailure, with name and location; MoemctsError is passed through."""
     try:
         yield
     except MoemctsError:
@@ -240,7 +240,7 @@ def guarded(game: Game) -> Iterator[None]:
 
 
 def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
-    """Yields the positions of a game at random, so many plies of it or all that there are."""
+    """Yields the positions of a random game, up to `num_plies` or to its end."""
     rng = np.random.default_rng(seed)
     with guarded(game):
         state = game.initial_state(seed)
@@ -268,7 +268,7 @@ def _lines(game: Game, path: Path) -> Iterator[Start]:
         except ValueError as error:
             yield Start(f"line {number}", None, fault=str(error))
         except Exception as error:
-            # Whatever a game raises: what users write may be anything.
+            # Any exception of the game, as user input may be anything.
             yield Start(f"line {number}", None, fault=one_line(error))
 
 

@@ -1,4 +1,4 @@
-"""What a game was worth to its players: a score of the returns, and wins, ties and losses as one reading of it."""
+"""The value of a finished game for its players: a score of the returns, and wins, ties and losses derived from it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from moemcts.game import FloatArray, Player
 
 Outcome = Literal["win", "tie", "loss"]
 Score = Callable[[FloatArray, Player], float]
-"""What a game was worth to a player, from 0 to 1, by the returns `[P]` when it stopped."""
+"""The score of a game for a player, from 0 to 1, given the returns `[P]` when it stopped."""
 
 
 def last_one_standing(returns: FloatArray, player: Player) -> float:
-    """Returns 0 for a return that another exceeds; of those that none does 1 where it is positive, 1/2 where it is not.
+    """Returns 0 if another return is higher; otherwise 1 for a positive return, 1/2 for one that is not.
 
-    Where the last players of a free-for-all fall together, or time runs out, nobody's return is positive: that is a tie
-    of those who got most, and who fell before the others has lost.
+    If the last players of a free-for-all are eliminated together, or time runs out, nobody's return is positive: that
+    is a tie of those with the highest return, and a loss for those who were eliminated before.
     """
     best = returns.max()
     if returns[player] < best:
@@ -27,17 +27,19 @@ def last_one_standing(returns: FloatArray, player: Player) -> float:
 
 
 def better(ours: float, theirs: float) -> float:
-    """Returns the score of who got more than another: 1, of who got less 0, of equals 1/2."""
+    """Returns the score of a player with return `ours` against one with `theirs`: 1 if higher, 0 if lower, 1/2 if
+    equal.
+    """
     return 1.0 if ours > theirs else 0.0 if ours < theirs else 0.5
 
 
 def outcome_of(score: float) -> Outcome:
-    """Returns what people call a score."""
+    """Returns the outcome for a score: win for 1, loss for 0, tie for anything between."""
     return "win" if score == 1 else "loss" if score == 0 else "tie"
 
 
 def points(outcome: Outcome | None, tie_value: float = 0.5) -> float:
-    """Returns the score of an outcome, where a tie counts as `tie_value`; 0 without one."""
+    """Returns the score of an outcome, with `tie_value` for a tie; 0 without an outcome."""
     return 1.0 if outcome == "win" else tie_value if outcome == "tie" else 0.0
 
 
@@ -46,25 +48,25 @@ class Tally:
     """Wins, ties and losses, each share with its 95 % interval, see `share_interval`."""
 
     num_games: int
-    """Results that are counted: games, or all seats that one agent had in them."""
+    """Number of results: games, or all seats that one agent had in them."""
     wins: int
     ties: int
     losses: int
     num_effective: float
-    """Games that say as much as these: fewer than all where some repeat others, or are of one agent's seats in the same
-    game, see `effective_number`."""
+    """Equivalent number of independent games: fewer than all if some repeat others, or are for several seats of an
+    agent in one game, see `effective_number`."""
     win_interval: Interval
     tie_interval: Interval
     loss_interval: Interval
 
     @property
     def win_rate(self) -> float:
-        """Wins over games; 0 without games."""
+        """Wins divided by games; 0 without games."""
         return self.wins / self.num_games if self.num_games else 0.0
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome | None], observations: Iterable[Hashable] | None = None) -> Tally:
-        """Counts the outcomes; those of which the `observations` are equal are one, by default none."""
+        """Counts the outcomes; those with equal `observations` are one observation, by default each is its own."""
         apart = list(range(len(outcomes)) if observations is None else observations)
         return cls(
             num_games=len(outcomes),

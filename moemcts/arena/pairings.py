@@ -1,4 +1,4 @@
-"""Agents compared from the same starts: against each other, or in a game of one player each alone."""
+"""Comparisons of agents from the same starts: against each other, or each alone in single-player games."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from moemcts.game import Game
 
 
 class PairedResult(Protocol):
-    """What the games of a paired schedule say: `DuelResult` or `SoloResult`."""
+    """The result of a paired schedule: `DuelResult` or `SoloResult`."""
 
     @property
     def records(self) -> tuple[GameRecord, ...]:
@@ -35,23 +35,23 @@ class PairedResult(Protocol):
 
     @property
     def decision(self) -> SprtDecision | None:
-        """What a sequential test says of the first agent; None without one."""
+        """The sequential test's decision on the first agent; None without a test."""
 
     @property
     def mean_returns(self) -> list[float] | None:
-        """What each agent got on average, in the game's own score; None where they played each other."""
+        """Each agent's mean return, in the game's own score; None if they played each other."""
 
     def scores(self, name: str, /) -> list[float]:
-        """Returns 1 each time that an agent did better than the others, 0 if worse, 1/2 if neither."""
+        """Returns 1 for each comparison in which an agent did better than the others, 0 if worse, 1/2 if neither."""
 
     def counts(self, name: str, /) -> tuple[int, int, int]:
-        """Returns how often an agent did worse than, like and better than the others."""
+        """Returns how often an agent did worse than, as well as and better than the others."""
 
     def tally(self, name: str, /) -> Tally:
         """Returns wins, ties and losses of an agent, with intervals."""
 
     def rankings(self) -> list[Ranking]:
-        """Returns how each game or start ended, for `fit_ratings`."""
+        """Returns the ranking of each game or start, for `fit_ratings`."""
 
 
 def paired_schedule(
@@ -64,8 +64,8 @@ def paired_schedule(
     identity: Mapping[str, Any] | None = None,
     remake: Remake | None = None,
 ) -> DuelSchedule | SoloSchedule:
-    """Returns `num_games` games of the agents against each other, see `duel_schedule`; in a game of one player so many
-    of each alone.
+    """Returns `num_games` games of the agents against each other, see `duel_schedule`; in single-player games, that
+    many of each alone.
     """
     shared: Any = {"num_games": num_games, "openings": openings, "identity": identity, "remake": remake}
     if game.spec.num_players > 1:
@@ -74,7 +74,7 @@ def paired_schedule(
 
 
 def sequential_test(schedule: Schedule, sprt: Sprt | None) -> SequentialTest | None:
-    """Returns what stops the games of a schedule once a test is decided; None where agents do not play each other."""
+    """Returns a callback that stops a schedule when the test is decided; None if agents do not play each other."""
     return SequentialTest(schedule, sprt) if sprt is not None and isinstance(schedule, DuelSchedule) else None
 
 
@@ -89,7 +89,7 @@ def result_of(
 def result_of(
     schedule: DuelSchedule | MatchSchedule, records: Sequence[GameRecord], *, sprt: Sprt | None = None
 ) -> DuelResult | MatchResult | SoloResult:
-    """Returns what the games of a schedule say, of a duel with what a sequential test decides."""
+    """Returns the result of the games of a schedule; for a duel, including the decision of a sequential test."""
     if isinstance(schedule, DuelSchedule):
         return DuelResult.of(schedule, records, sprt=sprt)
     result = MatchResult.of(schedule, records)

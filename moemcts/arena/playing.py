@@ -1,4 +1,4 @@
-"""A schedule is played: here or in several processes, into a file from which it goes on."""
+"""Plays a schedule, in this process or in several, with a file from which it can be resumed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from moemcts.work import Here, Report, Workers
 
 @dataclass(frozen=True)
 class Watch:
-    """Who looks on while a match is played."""
+    """Callbacks while a match is played."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_game: Callable[[GameRecord], None] = lambda record: None
-    """Called with every game, those in the file first, then as they finish."""
+    """Called with every game: first those in the file, then each as it finishes."""
 
 
 def play_match(
@@ -41,13 +41,12 @@ def play_match(
 ) -> tuple[GameRecord, ...]:
     """Plays the games of a schedule and returns them in its order.
 
-    With `journal`, finished games are kept in that file and are not played again. `workers` play them in this process
-    or, a schedule that can be made anew there, in others: the games are the same, up to what evaluators make of batches
-    of other sizes. With `share` a worker is given so many games in a row of the schedule at a time, and which of them
-    share batches does not depend on how many workers there are. `stop` is given the games in the order of the schedule,
-    whichever finish first, and ends the match where it says so. Without `keep_thoughts` what agents thought, which
-    takes most of the memory, is in the file alone.
-    Raises ForeignData and DamagedFile for a file of another match.
+    With `journal`, finished games are stored in that file and not played again. `workers` play in this process or, if
+    the schedule has a `remake`, in others: the games are the same, up to differences of evaluators between batch sizes.
+    With `share`, a worker gets that many consecutive games of the schedule at a time, and which games share batches
+    does not depend on the number of workers. `stop` is called with the games in the order of the schedule, whichever
+    finish first, and ends the match by returning true. Without `keep_thoughts`, the agents' search data, which takes
+    most of the memory, is stored only in the file. Raises ForeignData and DamagedFile for a file of another match.
     """
     played = _Played(stop)
     with nullcontext() if journal is None else Journal(journal, _header(schedule, conditions)) as file:
@@ -69,7 +68,7 @@ def play_match(
                     states[number] = message
                     watch.on_progress(_sum(len(known), list(states.values())))
                     return
-                # Whoever takes over from a worker that died plays all its games again.
+                # The replacement of a worker that died plays all of its games again.
                 if message.index in known:
                     return
                 known.add(message.index)
@@ -84,9 +83,9 @@ def play_match(
 
 
 def read_match(game: Game, schedule: Schedule, conditions: Conditions, journal: Path) -> tuple[GameRecord, ...] | None:
-    """Returns the games of a schedule from the file that they were played into; None where not all of them are there.
+    """Returns the games of a schedule from the file of its match; None if they are not complete.
 
-    Agents are asked for their names alone. Raises as `play_match`.
+    Agents are used only for their names. Raises as `play_match` does.
     """
     if not journal.exists():
         return None
@@ -97,7 +96,7 @@ def read_match(game: Game, schedule: Schedule, conditions: Conditions, journal: 
 
 @dataclass(frozen=True)
 class PlayHere:
-    """Plays the games of given numbers with the agents that are here."""
+    """Plays the games with the given indices, with the agents of this process."""
 
     game: Game
     lineups: Sequence[Lineup]
@@ -113,7 +112,7 @@ class PlayHere:
 
 @dataclass(frozen=True)
 class PlayThere:
-    """Makes the agents where it is called, and plays with them."""
+    """Creates the agents in the process that calls it, and plays with them."""
 
     remake: Remake
     conditions: Conditions
@@ -134,17 +133,19 @@ def _play(
 ) -> None:
     num_workers = 1 if schedule.remake is None else min(workers.count, len(indices))
     if share is not None:
-        # By their numbers in the schedule, so that a game is with the same others whichever are over.
+        # Grouped by index in the schedule, so that games share batches with the same others whichever are finished
+        # already.
         shares = [list(block) for _, block in groupby(indices, key=lambda index: index // share)]
     else:
-        # In turn, so that early games finish early: who may stop the match looks at them in their order.
+        # Interleaved, so that early games finish early: `stop` is called in the order of the schedule.
         shares = [list(indices[number::num_workers]) for number in range(num_workers)]
         if num_workers > 1:
             conditions = replace(conditions, max_parallel=max(1, conditions.max_parallel // workers.count))
     if schedule.remake is None or len(shares) <= 1:
         Here().map(PlayHere(game, schedule.lineups, conditions), shares, on_report=hear)
     else:
-        # Agents are made for each share, here too: what they remember of another's games may not count.
+        # Agents are created for each share, in this process too: what they remember of other shares must not have an
+        # effect.
         workers.map(PlayThere(schedule.remake, conditions), shares, on_report=hear)
 
 
@@ -153,16 +154,16 @@ class _Decided(Exception):
 
 
 class _Played:
-    """Games as they finish, and in the order of their schedule."""
+    """Collects games as they finish, and returns them to the order of the schedule."""
 
     def __init__(self, stop: Callable[[GameRecord], bool] | None) -> None:
         self.in_order: list[GameRecord] = []
         self.early: dict[int, GameRecord] = {}
-        """Whose turn has not come."""
+        """Finished games that are waiting for earlier ones, by index."""
         self._stop = stop
 
     def add(self, record: GameRecord) -> None:
-        """Raises _Decided where a game, in its turn, ends the match."""
+        """Adds a game; raises _Decided if a game that is now in order ends the match."""
         self.early[record.index] = record
         while (following := self.early.pop(len(self.in_order), None)) is not None:
             self.in_order.append(following)
@@ -193,7 +194,7 @@ def _finished(journal: Journal, game: Game, lineups: Sequence[Lineup], keep_thou
                 f"{journal.path}, line {number}: game {record.index} stands there before, and was another; remove one "
                 "of the two lines"
             )
-        # A longer match may have been broken off, or this one be a longer one.
+        # The file may be of an interrupted longer match.
         if record.index < len(lineups):
             _check(journal.path, number, record, game, lineups[record.index])
             done[record.index] = record

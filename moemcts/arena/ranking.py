@@ -1,4 +1,4 @@
-"""Strengths of many agents from games of any number of players, on the scale of Elo."""
+"""Ratings of many agents from games with any number of players, on the Elo scale."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from moemcts.errors import unknown_name
 _ELO_PER_NAT = 400 / math.log(10)
 _Z95 = 1.959963984540054
 _HIDDEN = (math.log(20) / _Z95) ** 2
-"""Boards that may differ from the rest without having shown it: 5 % of samples miss all of ln 20, and these are 1.96
-standard errors. Such a sample errs to one side only."""
+"""Variance of the number of boards that may differ from the rest unobserved: 5 % of samples miss all of an expected ln
+20, which is taken as 1.96 standard errors. Such samples err to one side only."""
 _PRESUMED = 0.1
-"""Of a board that differs as much as can be, beside those that were seen."""
+"""Weight of a hypothetical board with the largest possible difference, added to the observed ones."""
 _LEAST = 1e-9
-"""Taken for no information: who meets nobody but itself."""
+"""Lower limit of an agent's information, which is zero if it meets only itself."""
 _Kind = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
-"""How a game ended: groups and the unranked."""
+"""The result of a game: groups and the unranked."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """How one game ended: groups of agents, best first, tied within a group.
+    """The result of one game: groups of agents, best first, tied within a group.
 
-    The unranked were behind all of these in an order that nobody knows, as the losers of a free-for-all. An agent
-    that had several seats is named as often.
+    The unranked come after all of these in unknown order, as the losers of a free-for-all do. An agent with several
+    seats is listed once per seat.
     """
 
     groups: tuple[tuple[str, ...], ...]
     unranked: tuple[str, ...] = ()
     board: str = ""
-    """What it shares with other games of the same agents, such as an opening played from all seats: together they are
-    one observation; of its own where empty."""
+    """Identifies games of the same agents that have something in common, such as an opening played from all seats: they
+    are one observation together. If empty, the game is its own."""
 
 
 def ranking_of(names: Sequence[str], returns: Sequence[float], board: str = "") -> Ranking:
-    """Returns the ranking by returns; those who share the lowest one, where some have a higher, are unranked."""
+    """Returns the ranking by returns; several with the lowest return are unranked if others have a higher one."""
     order = sorted(range(len(names)), key=lambda player: -returns[player])
     groups = [
         tuple(names[player] for player in group) for _, group in groupby(order, key=lambda player: returns[player])
@@ -62,16 +62,16 @@ class Ratings:
     elo: NDArray[np.float64]
     """`[n]`."""
     covariance: NDArray[np.float64]
-    """`[n, n]`, in Elo squared, from how much the games differ; those on one board are one observation."""
+    """`[n, n]`, in Elo squared, from the observed variation between games; those on one board are one observation."""
     num_games: int
 
     @property
     def errors(self) -> NDArray[np.float64]:
-        """Half the 95 % interval of each agent against the mean of all, `[n]`."""
+        """Half the 95 % interval of each agent's difference from the mean of all, `[n]`."""
         return np.asarray(_Z95 * np.sqrt(np.diag(self.covariance)))
 
     def difference(self, first: str, second: str) -> tuple[float, float]:
-        """Returns by how much Elo the first is stronger, and the 95 % error of that."""
+        """Returns by how much Elo the first agent is stronger, and the 95 % error of that."""
         i, j = self._row(first), self._row(second)
         variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
         return float(self.elo[i] - self.elo[j]), _Z95 * math.sqrt(max(0.0, float(variance)))
@@ -89,25 +89,24 @@ class Ratings:
 
 
 MOST_ORDERED = 6
-"""Tied players of whom all orders count: of more there are too many."""
+"""Maximum number of tied players for which all orders are enumerated."""
 
 
 def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Ratings:
-    """Returns the Plackett-Luce strengths of the rankings; Bradley-Terry where games have two players.
+    """Returns the Plackett-Luce strengths of the rankings; Bradley-Terry if games have two players.
 
-    Agent i comes first among those left with probability w_i / sum of w, and Elo is 400 log10 w. A tie counts as
-    all orders of the tied with equal weight, so a draw of two is half a win for each; one of more than `MOST_ORDERED`
-    as the orders that go round them in equal steps, from each of them on. Every agent also ties
-    `prior_games` games against one of mean strength: without them, who wins all games has no finite rating.
-    The likelihood is that of Hunter, Annals of Statistics 32 (2004) 384-406; Newton's method finds its maximum in
-    a few steps where his MM algorithm takes thousands.
+    Agent i comes first among those left with probability w_i / sum of w, and Elo is 400 log10 w. A tie counts as all
+    orders of the tied with equal weight, so a draw of two is half a win for each; a tie of more than `MOST_ORDERED` as
+    the cyclic orders with constant step, starting from each of them. Every agent also ties `prior_games` games against
+    one of mean strength: without these, an agent that wins all games has no finite rating. The likelihood is that of
+    Hunter, Annals of Statistics 32 (2004) 384-406; Newton's method finds its maximum in a few steps where his MM
+    algorithm takes thousands.
 
-    The covariance is I^-1 J I^-1 with the information I and the scores' own sum of squares J, not I^-1, which takes a
-    draw for half a win and half a loss, so that it varies as much as these (White, Econometrica 50 (1982) 1-25). The
-    scores of games on one board are added before they are squared (Liang and Zeger, Biometrika 73 (1986) 13-22); the
-    prior is in J as it is in I.
-    Of results that differ seldom, and of those that are all alike, few games show by how much: J also holds what 5 % of
-    samples of an agent's boards hide, up to what I says. Raises ValueError without games.
+    The covariance is I^-1 J I^-1 with the information I and the sum J of the squared scores, not I^-1, which treats a
+    draw as half a win and half a loss and therefore as equally variable (White, Econometrica 50 (1982) 1-25). The
+    scores of games on one board are added before squaring (Liang and Zeger, Biometrika 73 (1986) 13-22); the prior is
+    included in J as in I. If results rarely differ, or never, few games do not show their variance: J therefore also
+    includes what 5 % of samples of an agent's boards miss, up to the value of I. Raises ValueError without games.
     """
     games = list(rankings)
     kinds: dict[_Kind, int] = {}
@@ -126,7 +125,7 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     np.add.at(seats, board_of, likelihood.plays[kind_of])
     _, information = likelihood.slope(found)
     spread = sums.T @ sums * (len(boards) / max(len(boards) - 1, 1)) + likelihood.doubt(found, sums, seats)
-    # Of agents whom no games connect nothing is known but by the prior.
+    # Differences between agents that no games connect are determined by the prior alone.
     spread += information - likelihood.information(found)
     centre = np.eye(len(names)) - 1 / len(names)
     half = centre @ np.linalg.inv(information)
@@ -134,7 +133,7 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
 
 
 def _stages(kind: _Kind) -> Iterable[tuple[tuple[str, ...], str, float]]:
-    """Yields who was left, who came first of these, and with what weight."""
+    """Yields the agents that were left, the one that came first among them, and its weight."""
     groups, unranked = kind
     behind = [name for group in groups for name in group] + list(unranked)
     for group in groups:
@@ -147,7 +146,7 @@ def _stages(kind: _Kind) -> Iterable[tuple[tuple[str, ...], str, float]]:
 
 
 def _choices(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str], float]]:
-    """Yields who of a tied group may be left, who may come first of these, and with what weight each."""
+    """Yields which of a tied group may be left, which of these may come first, and the weight of each."""
     num_tied = len(group)
     if num_tied > MOST_ORDERED:
         steps = [step for step in range(1, num_tied) if math.gcd(step, num_tied) == 1]
@@ -165,24 +164,24 @@ def _choices(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str
 
 @dataclass(frozen=True)
 class _Likelihood:
-    """Of games by their kinds: those of one ended alike."""
+    """The likelihood of games, grouped by kind: games of a kind have the same result."""
 
     names: tuple[str, ...]
     counts: NDArray[np.int64]
-    """`[kinds]`: games of each."""
+    """`[kinds]`: number of games."""
     firsts: NDArray[np.float64]
-    """`[kinds, n]`: the stages of a game in which an agent came first, by their weights."""
+    """`[kinds, n]`: weighted number of stages of a game in which each agent came first."""
     members: NDArray[np.float64]
     """`[stages, n]`: how often each agent was among those left."""
     weights: NDArray[np.float64]
     """`[stages]`, in one game."""
     kind_of: NDArray[np.int64]
-    """`[stages]`: the kind of that game."""
+    """`[stages]`: the kind of game."""
     prior_games: float
 
     @classmethod
     def of(cls, kinds: Sequence[_Kind], counts: NDArray[np.int64], prior_games: float) -> _Likelihood:
-        """Returns that of so many games of each kind."""
+        """Returns the likelihood of `counts` games of each kind."""
         stages: defaultdict[tuple[int, tuple[str, ...]], float] = defaultdict(float)
         names = tuple(sorted({name for kind in kinds for risk, _, _ in _stages(kind) for name in risk}))
         columns = {name: column for column, name in enumerate(names)}
@@ -200,7 +199,7 @@ class _Likelihood:
         return cls(names, counts, firsts, members, weights, kind_of, prior_games)
 
     def value(self, log_strengths: NDArray[np.float64]) -> float:
-        """Returns the logarithm, with the prior's virtual ties against strength 1."""
+        """Returns the log-likelihood, including the prior's virtual ties against strength 1."""
         total = self._wins @ log_strengths - self._all_weights @ np.log(self.members @ np.exp(log_strengths))
         return float(total - self.prior_games * np.logaddexp(0, log_strengths).sum())
 
@@ -211,13 +210,13 @@ class _Likelihood:
         return gradient, self.information(log_strengths) + np.diag(self.prior_games * chance * (1 - chance))
 
     def information(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns that of the games alone, `[n, n]`."""
+        """Returns the information of the games alone, `[n, n]`."""
         shares = self._shares(log_strengths)
         weighted = shares * self._all_weights[:, None]
         return np.asarray(np.diag(weighted.sum(axis=0)) - weighted.T @ shares)
 
     def scores(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns the gradient that one game of each kind adds, `[kinds, n]`."""
+        """Returns the gradient contributed by one game of each kind, `[kinds, n]`."""
         found = self.firsts.copy()
         np.subtract.at(found, self.kind_of, self.weights[:, None] * self._shares(log_strengths))
         return found
@@ -225,11 +224,12 @@ class _Likelihood:
     def doubt(
         self, log_strengths: NDArray[np.float64], sums: NDArray[np.float64], seats: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Returns what the squares of scores may be short of, `[n, n]`, as results that were possible did not come.
+        """Returns the possible deficit of the squared scores, `[n, n]`, due to results that were possible but did not
+        occur.
 
-        `sums` are the scores of each agent on each board, `seats` the games that it played there, `[boards, n]`.
-        Of each agent `_HIDDEN` boards are in doubt, as large as those that made up its squares; where none did, all
-        games of such a board may go the other way. No more is in doubt than if all games on a board were one.
+        `sums` are the scores of each agent on each board, `seats` the games that it played there, `[boards, n]`. For
+        each agent, `_HIDDEN` boards are assumed, of the typical size of its observed squares; if it has none, all games
+        of such a board may have the opposite result. The deficit is at most that of all games on a board being one.
         """
         now, even = self.information(log_strengths), self.information(np.zeros(len(self.names)))
         num_games = seats.sum(axis=0)
@@ -238,13 +238,13 @@ class _Likelihood:
         squares = sums**2
         typical = ((squares**2).sum(axis=0) + _PRESUMED * most**2) / (squares.sum(axis=0) + _PRESUMED * most)
         shares = np.minimum(games_per_board, _HIDDEN * typical / np.maximum(np.diag(now), _LEAST))
-        # Information is shared by pairs: so the sum of strengths stays what nobody doubts.
+        # Distributed over pairs of agents, so that it adds nothing to the sum of strengths, which is certain.
         links = -now * np.maximum.outer(shares, shares)
         np.fill_diagonal(links, 0)
         return np.asarray(np.diag(links.sum(axis=1)) - links)
 
     def maximum(self) -> NDArray[np.float64]:
-        """Returns the log strengths by Newton's method with halved steps; the function is strictly concave."""
+        """Returns the log strengths by Newton's method with step halving; the function is strictly concave."""
         found = np.zeros(len(self.names))
         value = self.value(found)
         for _ in range(200):
@@ -259,14 +259,14 @@ class _Likelihood:
 
     @cached_property
     def plays(self) -> NDArray[np.float64]:
-        """`[kinds, n]`: 1 for each agent of a game."""
+        """`[kinds, n]`: 1 for each agent in a game."""
         found = np.zeros_like(self.firsts)
         np.maximum.at(found, self.kind_of, self.members > 0)
         return found
 
     @cached_property
     def _wins(self) -> NDArray[np.float64]:
-        """`[n]`, prior ones included."""
+        """`[n]`, including prior games."""
         return np.asarray(self.counts @ self.firsts + self.prior_games / 2)
 
     @cached_property
@@ -275,6 +275,6 @@ class _Likelihood:
         return np.asarray(self.weights * self.counts[self.kind_of])
 
     def _shares(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns the probability of each agent to come first, `[stages, n]`."""
+        """Returns the probability that each agent comes first, `[stages, n]`."""
         shares = self.members * np.exp(log_strengths)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -1,7 +1,7 @@
 """Elo from results: differences with their errors, likelihood of superiority, sequential tests.
 
 Results are counts of wins, draws and losses, or pentanomial counts of pairs of games: one opening played with both
-colours, the five entries being pairs that scored 0, 1/2, 1, 3/2 and 2 points. No function returns inf or nan.
+colours, where the five entries count pairs that scored 0, 1/2, 1, 3/2 and 2 points. No function returns inf or nan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SprtDecision = Literal["H0", "H1", "undecided"]
 ELO_PER_SIGMA = 800 / math.log(10)
 """Normalized Elo of one standard deviation per game (M. Van den Bergh, Comments on Normalized Elo)."""
 MOST_ELO = 2000
-"""Of a sequential test; at this difference one game of 100,000 is lost."""
+"""Limit for sequential tests; at this difference, one game in 100,000 is lost."""
 _Z95_TWO_SIDED = 1.959963984540054
 
 
@@ -28,21 +28,21 @@ _Z95_TWO_SIDED = 1.959963984540054
 class Elo:
     """A difference in Elo with its 95 % error.
 
-    Where the results allow no upper (lower) bound, as when every game was won (lost), `high` (`low`) is None and
-    the other bound is one-sided, 95 %. Of a score of exactly one half there are always both.
+    If the results allow no upper (lower) bound, as when every game was won (lost), `high` (`low`) is None and the other
+    bound is a one-sided 95 % bound. For a score of exactly one half, both exist.
     """
 
     difference: float
-    """The estimate; where all games were won or lost, the one bound there is."""
+    """The estimate; if all games were won or lost, the one existing bound."""
     error: float | None
-    """Half the interval, as cutechess prints it; None where it has only one bound."""
+    """Half the interval, as cutechess prints it; None if there is only one bound."""
     low: float | None
     high: float | None
     num_games: int
 
     @property
     def estimate(self) -> float | None:
-        """The difference without its error; None where all games were won or lost."""
+        """The difference without its error; None if all games were won or lost."""
         is_bound = self.error is None and self.difference in (self.low, self.high)
         return None if is_bound else self.difference
 
@@ -56,22 +56,22 @@ class Elo:
 
 @dataclass(frozen=True)
 class EloRange:
-    """A score and its interval in Elo; an end is None where the score there is 0 or 1."""
+    """A score and its interval in Elo; an end is None where the score is 0 or 1."""
 
     difference: float
-    """Where the score itself is 0 or 1, the end that there is; 0 where there is none."""
+    """If the score itself is 0 or 1, the existing end; 0 if there is none."""
     low: float | None
     high: float | None
 
     @classmethod
     def of(cls, score: float, interval: Sequence[float]) -> EloRange:
-        """Returns what a score and the two ends of its interval, in [0, 1], are."""
+        """Converts a score and the two ends of its interval, in [0, 1]."""
         value, low, high = (elo_of_score(one) if 0 < one < 1 else None for one in (score, *interval))
         return cls(next((one for one in (value, low, high) if one is not None), 0.0), low, high)
 
     @property
     def interval_text(self) -> str:
-        """The interval as it is printed."""
+        """The interval as printed."""
         low, high = ("…" if end is None else f"{end:+z.1f}" for end in (self.low, self.high))
         return f"[{low}, {high}]"
 
@@ -80,21 +80,21 @@ class EloRange:
 
 
 def elo_of_score(score: float) -> float:
-    """Returns the difference in Elo at which `score`, between 0 and 1 exclusive, is expected."""
-    # From zero, so that an even score gives 0.0 and not -0.0.
+    """Returns the difference in Elo with an expected score of `score`, strictly between 0 and 1."""
+    # Subtracted from zero, so that an even score gives 0.0 and not -0.0.
     return 0.0 - 400 * math.log10(1 / score - 1)
 
 
 def score_of_elo(difference: float) -> float:
-    """Returns the expected score of who is stronger by `difference`."""
+    """Returns the expected score of a player who is stronger by `difference`."""
     return 1 / (1 + math.pow(10, -difference / 400))
 
 
 def elo(wins: int, draws: int, losses: int) -> Elo:
     """Returns the difference in Elo and its 95 % error exactly as cutechess prints them.
 
-    cutechess, projects/lib/src/elo.cpp: the score of a game is taken as normal. Only where that gives nothing
-    (no variance, or a bound of the score outside (0, 1)) does this go further; see `Elo`.
+    cutechess, projects/lib/src/elo.cpp: the score of a game is assumed to be normally distributed. Only if that gives
+    no result (no variance, or a bound of the score outside (0, 1)), bounds are computed differently; see `Elo`.
     """
     return _elo_of_counts([losses, draws, wins], num_games_each=1, quantile=_cutechess_quantile(0.975))
 
@@ -102,8 +102,8 @@ def elo(wins: int, draws: int, losses: int) -> Elo:
 def pentanomial_elo(pairs: Sequence[int]) -> Elo:
     """Returns the difference in Elo with the error of paired games, from the five counts of pairs.
 
-    The pair is the unit, so that what both games owe to their opening does not count as evidence twice
-    (fastchess and fishtest do the same).
+    The pair is the unit, so that the influence of the opening on both games is not counted as evidence twice (fastchess
+    and fishtest do the same).
     """
     return _elo_of_counts(_five(pairs), num_games_each=2, quantile=_Z95_TWO_SIDED)
 
@@ -111,9 +111,9 @@ def pentanomial_elo(pairs: Sequence[int]) -> Elo:
 def student_elo(scores: Sequence[float], boards: Sequence[str] | None = None) -> EloRange:
     """Returns the difference in Elo of games with these scores, with Student's 95 % interval.
 
-    Games on one of `boards` are one observation, so that what they owe to their opening does not count as evidence
-    twice. Few observations know little of how much they vary, which the errors of other programs take as known: with
-    four pairs equals would seem to differ in one match of five. Raises ValueError without any.
+    Games on one of `boards` are one observation, so that the influence of the opening is not counted as evidence twice.
+    With few observations, the variance is uncertain, which the errors of other programs ignore: with four pairs, equal
+    players would seem to differ in one match out of five. Raises ValueError without any scores.
     """
     if not len(scores):
         raise ValueError("expected results of at least one game, got none")
@@ -123,9 +123,8 @@ def student_elo(scores: Sequence[float], boards: Sequence[str] | None = None) ->
 def normalized_elo(counts: Sequence[int]) -> tuple[float, float] | None:
     """Returns the normalized Elo difference and its 95 % error, from 3 (losses, draws, wins) or 5 counts.
 
-    It is the score above one half in standard deviations of a game, times `ELO_PER_SIGMA`, as fastchess prints it
-    (Source: Van den Bergh, as `ELO_PER_SIGMA`). None where all results are alike: there is no
-    deviation to measure in.
+    It is the score minus one half, in standard deviations of a game, times `ELO_PER_SIGMA`, as fastchess prints it
+    (Source: Van den Bergh, as `ELO_PER_SIGMA`). None if all results are equal, as there is no deviation to measure in.
     """
     total, mean, variance = _moments([float(_count(count)) for count in counts])
     if not variance:
@@ -135,7 +134,7 @@ def normalized_elo(counts: Sequence[int]) -> tuple[float, float] | None:
 
 
 def likelihood_of_superiority(wins: int, losses: int) -> float:
-    """Returns the probability that the first is stronger, given its wins and losses (cutechess, elo.cpp)."""
+    """Returns the probability that the first player is stronger, given its wins and losses (cutechess, elo.cpp)."""
     if not wins + losses:
         return 0.5
     return 0.5 + 0.5 * math.erf((wins - losses) / math.sqrt(2.0 * (wins + losses)))
@@ -143,17 +142,17 @@ def likelihood_of_superiority(wins: int, losses: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sprt:
-    """A sequential probability ratio test between a difference of `elo0` and one of `elo1`."""
+    """A sequential probability ratio test of a difference of `elo0` against one of `elo1`."""
 
     elo0: float = 0.0
     elo1: float = 10.0
     alpha: float = 0.05
-    """Probability of deciding for `elo1` where `elo0` is true."""
+    """Probability of accepting `elo1` if `elo0` is true."""
     beta: float = 0.05
-    """Probability of deciding for `elo0` where `elo1` is true."""
+    """Probability of accepting `elo0` if `elo1` is true."""
     model: Model = "normalized"
-    """What the two are differences in: normalized or logistic Elo of pairs of games; `trinomial` is the logistic
-    of single games."""
+    """Unit of the differences: normalized or logistic Elo of pairs of games; `trinomial` is logistic Elo of single
+    games."""
 
     def __post_init__(self) -> None:
         for elo in (self.elo0, self.elo1):
@@ -166,7 +165,7 @@ class Sprt:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The log-likelihood ratios at which it is decided, for H0 and for H1 (Wald)."""
+        """The log-likelihood ratios at which H0 and H1 are accepted (Wald)."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def llr(self, counts: Sequence[int]) -> float:
@@ -174,7 +173,7 @@ class Sprt:
         return log_likelihood_ratio(counts, self.elo0, self.elo1, self.model)
 
     def decision(self, counts: Sequence[int]) -> SprtDecision:
-        """Returns what the counts decide."""
+        """Returns the decision for these counts."""
         lower, upper = self.bounds
         llr = self.llr(counts)
         return "H1" if llr >= upper else "H0" if llr <= lower else "undecided"
@@ -183,9 +182,9 @@ class Sprt:
 def log_likelihood_ratio(counts: Sequence[int], elo0: float, elo1: float, model: Model = "normalized") -> float:
     """Returns the generalized log-likelihood ratio of `elo1` against `elo0`.
 
-    Both are maximised over all distributions of the outcome with that difference. 3 counts are (losses, draws,
-    wins), 5 are pairs; a count of zero is taken as 0.001, and no games at all give 0.
-    Source: Van den Bergh, Comments on Normalized Elo, propositions 1.1 and 4.1; values agree with fastchess.
+    Both likelihoods are maximised over all distributions of the outcome with that difference. 3 counts are (losses,
+    draws, wins), 5 are pairs; a count of zero is replaced by 0.001, and without games the result is 0. Source: Van den
+    Bergh, Comments on Normalized Elo, propositions 1.1 and 4.1; values agree with fastchess.
     """
     if not any(counts):
         return 0.0
@@ -217,7 +216,7 @@ def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: floa
             high=None if mean else -bound,
             num_games=num_games,
         )
-    # All results alike say nothing about their variance: what 2.5 % of samples hide may be all lost, or all won.
+    # Equal results do not show their variance: the share that 2.5 % of samples miss may be all losses, or all wins.
     missed = 0.0 if variance else share_missed(total)
     low, high = mean - (quantile * spread or missed * mean), mean + (quantile * spread or missed * (1 - mean))
     if mean == 0.5 and low <= 0:
@@ -234,10 +233,10 @@ def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: floa
 
 
 def _least_score(mean: float, total: float, share: float) -> float:
-    """Returns the score below which a share of matches would do as well, if entries were won or lost whole.
+    """Returns the score below which the given share of matches would do as well, if every entry were a win or a loss.
 
-    Clopper and Pearson's bound (1934), with a broken number of entries won: nothing varies more for its mean, and so
-    close to 1 the variance that is seen says little. It falls with every point that is lost.
+    Clopper and Pearson's bound (1934) with a fractional number of wins: for a given mean, nothing has more variance,
+    and close to 1 the observed variance says little. It decreases with every point lost.
     """
     from scipy.special import betaincinv
 
@@ -246,7 +245,7 @@ def _least_score(mean: float, total: float, share: float) -> float:
 
 
 def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
-    """Returns the total and the mean and variance of the score of an entry, in [0, 1]."""
+    """Returns the total, and the mean and variance of the score of an entry, in [0, 1]."""
     total = sum(counts)
     if not total:
         return 0.0, 0.0, 0.0
@@ -293,9 +292,9 @@ def _likeliest_with_score(observed: Sequence[float], score: float) -> list[float
 
 
 def _likeliest_with_t_value(observed: Sequence[float], t: float) -> list[float]:
-    """Returns the likeliest distribution with (mean - 1/2) / sigma = t, by Van den Bergh's iteration."""
+    """Returns the maximum-likelihood distribution with (mean - 1/2) / sigma = t, by Van den Bergh's iteration."""
     scores = [i / (len(observed) - 1) for i in range(len(observed))]
-    # All won or all lost, in the shares that have this t: from there on no step is without a root, whatever t is.
+    # Start from wins and losses only, in proportions with this t, so that every step has a root, whatever t is.
     won = 0.5 + t / (2 * math.sqrt(1 + t * t))
     p = [1 - won, *[0.0] * (len(observed) - 2), won]
     for _ in range(100):
@@ -314,7 +313,7 @@ def _tilted(observed: Sequence[float], gradient: Sequence[float]) -> list[float]
     def mean_gradient(theta: float) -> float:
         return sum(q * g / (1 + theta * g) for q, g in zip(observed, gradient, strict=True))
 
-    # Between these poles it falls from +inf to -inf.
+    # Between these poles, it decreases from +inf to -inf.
     theta = _root(mean_gradient, -1 / max(gradient), -1 / min(gradient))
     return [q / (1 + theta * g) for q, g in zip(observed, gradient, strict=True)]
 

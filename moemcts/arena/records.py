@@ -1,4 +1,4 @@
-"""What is kept of a game: who sat where, what was played, how it ended."""
+"""Records of games: agents by seat, moves and results."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ from moemcts.game import Action, Game, Player, State
 from moemcts.given import whole_key
 
 THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
-"""What files of games keep of a decision, in this order."""
+"""Fields of a decision that files of games store, in this order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lineup:
-    """One game to be played: where it starts and who sits where."""
+    """A game to be played: its start position and its agents."""
 
     agents: Sequence[Agent]
     """One per player."""
     opening: State | int = 0
-    """A start position, or the seed of one."""
+    """A start position, or the seed for one."""
     opening_name: str = ""
     seed: int = 0
-    """Decides the randomness of every seat, together with the seed of the match."""
+    """Together with the seed of the match, determines the randomness of every seat."""
     label: str = ""
     focus: Player | None = None
-    """The player whom the game is about: it stops as soon as this player's return is decided."""
+    """The player that the result is about: the game stops as soon as this player's return is decided."""
 
     def start(self, game: Game) -> State:
-        """Returns the start position; raises GameFailure where the game raises."""
+        """Returns the start position; raises GameFailure if the game raises an error."""
         with guarded(game):
             return game.initial_state(self.opening) if isinstance(self.opening, int) else self.opening
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameRecord:
-    """What is kept of a game."""
+    """The record of a finished game."""
 
     index: int
-    """The position of its lineup among the lineups, from 0."""
+    """The index of its lineup, from 0."""
     label: str
     agents: tuple[str, ...]
     """Names, by player."""
     opening: str
     start_key: int
-    """What `key_of` says of the start position, whatever led to it."""
+    """The result of `key_of` for the start position, independent of how it was reached."""
     focus: Player | None
     returns: tuple[float, ...]
-    """What was decided when the game stopped, by player."""
+    """The returns when the game stopped, by player."""
     outcome: Outcome | None
-    """For the focus player; None without one."""
+    """For the focus player; None if there is none."""
     plies: int
-    """Moves or simultaneous steps played since the opening."""
+    """Moves or simultaneous steps since the opening."""
     truncated: bool
-    """Whether the limit of plies ended it."""
+    """Whether it ended by the limit of plies."""
     moves: tuple[tuple[int, ...], ...]
     """Joint actions, one per ply."""
     termination: str = "rules"
-    """Why it ended: `rules`, `decided` (for the focus player) or `length`; by adjudication `draw` or `resignation`;
-    where an agent failed, `crash`, `timeout` or `illegal move`."""
+    """Why it ended: `rules`, `decided` (for the focus player) or `length`; by adjudication, `draw` or `resignation`; if
+    an agent failed, `crash`, `timeout` or `illegal move`."""
     failure: str = ""
-    """Which agent failed, and how."""
+    """The agent that failed, and how."""
     decisions: tuple[tuple[Decision, ...], ...] = ()
-    """As `moves`, with what the agents knew: values with four digits, no policies; empty where that is not kept or
-    nobody has expected anything."""
+    """As `moves`, with what the agents computed: values rounded to four decimals, no policies; empty if not kept, or if
+    no decision has a value."""
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the record as JSON values; moves are one string, plies apart by spaces."""
+        """Returns the record as JSON values; moves are a single string with plies separated by spaces."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["start_key"] = f"{self.start_key:016x}"
         values["moves"] = " ".join(",".join(map(str, joint)) for joint in self.moves)
@@ -83,7 +83,7 @@ class GameRecord:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """Returns what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        """Returns the record from output of `to_json`; raises KeyError, TypeError or ValueError for anything else."""
         read = {
             entry.name: values[entry.name] for entry in fields(cls) if entry.default is MISSING or entry.name in values
         }
@@ -111,7 +111,7 @@ class GameRecord:
 
 
 def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
-    """Raises ValueError naming the first joint action that cannot be played from a start position on."""
+    """Raises ValueError for the first joint action that is illegal, when played from a start position."""
     state = start
     for ply, joint in enumerate(moves):
         players = state.active_players
@@ -123,7 +123,7 @@ def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
 
 
 def key_of(start: State) -> int:
-    """Returns the `position_key` of a start position as 64 bits, not negative."""
+    """Returns the `position_key` of a start position as an unsigned 64-bit integer."""
     return whole_key(start.position_key())
 
 
@@ -133,9 +133,10 @@ def num_duplicates(games: Sequence[GameRecord]) -> int:
 
 
 def telling(games: Sequence[GameRecord]) -> list[GameRecord]:
-    """Returns the games that prove something: all, or of those between who plays every start in one way only the first.
+    """Returns the informative games: all, or only the first from each start between the same agents if these are
+    deterministic.
 
-    That is seen where a start was played again: alike every time, by agents without randomness, or once in another way.
+    Repeated starts decide this: the agents count as deterministic unless a start was played in more than one way.
     """
     ways = Ways()
     distinct = [game for game in games if ways.is_new(game)]
@@ -143,15 +144,15 @@ def telling(games: Sequence[GameRecord]) -> list[GameRecord]:
 
 
 class Ways:
-    """In which ways each start was played by whom."""
+    """The different ways in which each start was played by the same agents."""
 
     def __init__(self) -> None:
         self.are_fixed = True
-        """Whether each start that was played again was played as before, as far as is known."""
+        """Whether all repeated starts seen so far were played as before."""
         self._moves: dict[Hashable, tuple[tuple[int, ...], ...]] = {}
 
     def is_new(self, game: GameRecord) -> bool:
-        """Returns whether nobody has played this start from these seats before; looks at how it was played."""
+        """Returns whether this start has not been played from these seats before, and compares the moves if it has."""
         start = game.agents, game.label, game.focus, game.start_key
         if start not in self._moves:
             self._moves[start] = game.moves
@@ -161,9 +162,9 @@ class Ways:
 
 
 def boards_of(games: Sequence[GameRecord]) -> list[str]:
-    """Returns the board of each game: the name of its opening, or of an earlier one with the very same games.
+    """Returns the board of each game: the name of its opening, or of an earlier one with exactly the same games.
 
-    An opening that was drawn twice is played twice alike by who does not play at random: that is one observation.
+    An opening that was drawn twice is played the same way by deterministic agents, which makes it a single observation.
     """
     first: dict[Hashable, str] = {}
     boards = {opening: first.setdefault(alike, opening) for opening, alike in _courses(games).items()}
@@ -171,19 +172,19 @@ def boards_of(games: Sequence[GameRecord]) -> list[str]:
 
 
 def observations_of(games: Sequence[GameRecord]) -> list[Hashable]:
-    """Returns for each game what those that are one observation have in common: a seat on one board of `boards_of`."""
+    """Returns a key for each game, equal for those that are one observation: a seat on one board of `boards_of`."""
     courses = _courses(games)
     return [(courses[game.opening], game.focus) for game in games]
 
 
 def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
-    """Returns how many games ended in which way, the most frequent first."""
+    """Returns the number of games by termination, the most frequent first."""
     counts = Counter(game.termination for game in games)
     return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
 
 
 def _courses(games: Sequence[GameRecord]) -> dict[str, frozenset[Hashable]]:
-    """Returns by opening the different games that were played on it."""
+    """Returns the distinct games that were played on each opening."""
     played: dict[str, set[Hashable]] = {}
     for game in games:
         played.setdefault(game.opening, set()).add(_course(game))
@@ -191,12 +192,12 @@ def _courses(games: Sequence[GameRecord]) -> dict[str, frozenset[Hashable]]:
 
 
 def _course(game: GameRecord) -> Hashable:
-    """Returns what a game has to have in common with another to repeat it."""
+    """Returns a key of a game, equal for games that repeat each other."""
     return game.agents, game.label, game.focus, game.start_key, game.moves
 
 
 def _thought(decision: Decision) -> list[Any] | None:
-    """Returns what is written of a decision beside its action; nothing of one without a value."""
+    """Returns what is stored of a decision besides its action; None without a value."""
     if decision.value is None:
         return None
     return [getattr(decision, name) for name in THOUGHT_FIELDS]

@@ -1,4 +1,4 @@
-"""Games of a match written down with what the agents thought, one line of JSON each, and read back."""
+"""Replays: games of a match as files with the agents' decisions, one line of JSON each."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ FORMAT = "moemcts replay 1"
 
 
 class Move(NamedTuple):
-    """What one player did in one position."""
+    """A decision of one player in a position."""
 
     player: Player
     decision: Decision
     text: str
-    """The action as the game's players write it."""
+    """The action in the game's usual notation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """One game of a match that can be gone through again."""
+    """A game of a match that can be replayed."""
 
     game: Game
     start: State
@@ -54,11 +54,11 @@ class Replay:
 
 
 WriteReplays = Callable[[Path, Sequence[Replay]], None]
-"""Writes a file of replays, atomically."""
+"""Writes a file of replays atomically."""
 
 
 def replays_of(game: Game, lineups: Sequence[Lineup], records: Iterable[GameRecord], event: str) -> list[Replay]:
-    """Returns the games that were played from a schedule, in its order."""
+    """Returns the replays of games that were played from a schedule, in its order."""
     return [
         Replay(game=game, start=lineups[record.index].start(game), record=record, event=event)
         for record in sorted(records, key=lambda record: record.index)
@@ -66,15 +66,15 @@ def replays_of(game: Game, lineups: Sequence[Lineup], records: Iterable[GameReco
 
 
 def write_jsonl(path: Path, replays: Sequence[Replay]) -> None:
-    """Writes one game per line: who played, how it ended, every position with its moves and thoughts."""
+    """Writes one game per line: agents, result, and every position with its moves and the agents' search data."""
     write_text(path, "".join(json.dumps(_to_json(replay), allow_nan=False) + "\n" for replay in replays))
 
 
 def read_jsonl(path: Path, game: Game) -> list[Replay]:
-    """Returns what `write_jsonl` wrote.
+    """Reads the output of `write_jsonl`.
 
-    Raises ForeignData for games of another name, DamagedFile naming the line that cannot be played, UsageError
-    where there is no such file.
+    Raises ForeignData for games of another name, DamagedFile with the number of a line that cannot be replayed,
+    UsageError if the file does not exist.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

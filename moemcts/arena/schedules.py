@@ -1,4 +1,4 @@
-"""Which games a match consists of: pure functions of agents and openings."""
+"""Schedules: the games of a match, as pure functions of agents and openings."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game, Player
 
 Remake = Callable[[], tuple[Game, Sequence[Lineup]]]
-"""Makes a game and the lineups of a schedule anew in another process, agents included; it can be pickled."""
+"""Creates a game and the lineups of a schedule, including agents, in another process; must be picklable."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """The games of a match, and what its file says of them."""
+    """The games of a match, and the header of its file."""
 
     game: str
     lineups: Sequence[Lineup] = field(repr=False)
     header: Mapping[str, Any]
-    """What a file of these games begins with, in this order."""
+    """Header of the file of these games, in this order."""
     identity: Mapping[str, Any] = field(default_factory=dict)
-    """What else decides the games, such as hashes of checkpoints."""
+    """What else determines the games, such as hashes of checkpoints."""
     remake: Remake | None = None
-    """What processes of their own need to play it; None where only this one can."""
+    """Allows other processes to play the schedule; None if only this one can."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +40,10 @@ class MatchSchedule(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class SoloSchedule(MatchSchedule):
-    """Arms of a game of one player, each alone."""
+    """Arms in a single-player game, each alone."""
 
     score_unit: float
-    """What a return of 1 is in the game's own score."""
+    """A return of 1 in units of the game's own score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +52,9 @@ class DuelSchedule(Schedule):
 
     names: tuple[str, ...]
     seatings: tuple[tuple[str, ...], ...]
-    """The rotations: who sits where, by player."""
+    """The rotations of agents over seats, each by player."""
     sides: tuple[tuple[Player, ...], ...]
-    """Who plays against whom, see `GameSpec.sides`."""
+    """The opposing sides, see `GameSpec.sides`."""
 
 
 def match_schedule(
@@ -70,9 +70,9 @@ def match_schedule(
     """Returns `num_games` games of every arm against the field.
 
     Game `i` of every arm is on opening `i // P` with the arm in seat `i % P`: each opening is played once per seat,
-    with the same randomness of every seat for every arm. `field` is the agent of all other seats, or one agent for
-    each seat after the arm's, in turn. Without `openings` they come from the seeds from 0.
-    Raises UsageError where there are too few openings.
+    with the same randomness of every seat for all arms. `field` is the agent in all other seats, or one agent for each
+    seat after the arm's, in order. Without `openings`, they are from seeds starting at 0. Raises UsageError if there
+    are too few openings.
     """
     num_players = game.spec.num_players
     others = _field(field, num_players)
@@ -126,10 +126,10 @@ def duel_schedule(
 ) -> DuelSchedule:
     """Returns `num_games` games of the agents against each other.
 
-    `seating` names who sits where in the first game on an opening; the next ones turn it by a side until it comes
-    round, where a side is a seat, or in games of teams a team: team mates are one agent. Without it the agents take
-    the sides in turn: A B with two players, A B A B with four, each alone or in two teams.
-    Raises UsageError where there are too few openings, ValueError where an agent has no seat or a team two agents.
+    `seating` names the agent in each seat in the first game on an opening; following games rotate it by one side until
+    it repeats. A side is a seat or, in team games, a team, whose members are one agent. By default, agents take the
+    sides in turn: A B with two players, A B A B with four, each alone or in two teams. Raises UsageError if there are
+    too few openings, ValueError if an agent has no seat or a team has two agents.
     """
     seatings = duel_seatings(game, tuple(agents), seating)
     num_openings = -(-num_games // len(seatings))
@@ -165,7 +165,7 @@ def duel_schedule(
 
 
 def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
-    """Returns who sits where in the games on one opening; see `duel_schedule`."""
+    """Returns the seatings of the games on one opening, each by player; see `duel_schedule`."""
     sides = game.spec.sides
     named = tuple(seating) or seating_of(game, names)
     _check_seating(named, names, game.spec.num_players)
@@ -173,13 +173,13 @@ def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ())
         if len({named[player] for player in side}) > 1:
             raise ValueError(f"expected team mates to be one agent, got {' '.join(named[player] for player in side)}")
     first = tuple(named[side[0]] for side in sides)
-    # Turned by 0, 1, ... sides, until one comes again.
+    # Rotated by 0, 1, ... sides, without repetitions.
     turned = [first[-shift:] + first[:-shift] if shift else first for shift in range(len(first))]
     return tuple(dict.fromkeys(seating_of(game, one) for one in turned))
 
 
 def seating_of(game: Game, names: Sequence[str]) -> tuple[str, ...]:
-    """Returns who sits where, by player, if agents take the sides in turn; nobody without names."""
+    """Returns the agent in each seat, by player, if agents take the sides in turn; empty without names."""
     found = [""] * (game.spec.num_players if names else 0)
     for number, side in enumerate(game.spec.sides if names else ()):
         for player in side:
@@ -201,7 +201,7 @@ def _check_seating(seating: Sequence[str], names: Sequence[str], num_players: in
 
 
 def _seated(agent: Agent, others: Sequence[Agent], seat: Player) -> list[Agent]:
-    # The field goes round from the seat after the arm's.
+    # The field is ordered starting from the seat after the arm's.
     num_players = len(others) + 1
     return [agent if player == seat else others[(player - seat) % num_players - 1] for player in range(num_players)]
 

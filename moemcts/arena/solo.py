@@ -1,4 +1,4 @@
-"""Matches in games of one player: nobody wins, and who gets more from the same starts is better."""
+"""Matches in single-player games: there are no wins; a higher return from the same start is better."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from moemcts.arena.records import GameRecord, boards_of, num_duplicates, termina
 from moemcts.arena.verdict import verdict
 
 UNIT = "in return"
-"""What verdicts call the unit of a difference."""
+"""Unit of a difference in verdicts."""
 UNBOUNDED = (-math.inf, math.inf)
-"""Between which returns lie: a game does not say how much can be got, and what was seen is not the most."""
+"""Bounds of returns: a game does not declare its maximum, and observed returns need not include it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """What one arm got more than another from the same starts with the same seeds."""
+    """The paired difference in returns between two arms from the same starts with the same seeds."""
 
     arm: str
     baseline: str
     returns: Estimate
     """Difference of mean returns, in units of the game's own score, with Student's t interval over boards."""
     p_value: float
-    """Two-sided, that the mean returns are equal: signs of whole boards flipped at random."""
+    """Two-sided, for equal mean returns: signs of whole boards flipped at random."""
     more: Tally
-    """Starts from which the arm got more (wins), as much (ties) and less (losses)."""
+    """Starts from which the arm's return was higher (wins), equal (ties) and lower (losses)."""
     differences: tuple[float, ...]
-    """Of returns, per pair of games."""
+    """Difference of returns per pair of games."""
     boards: tuple[str, ...]
-    """The board of each pair; with `differences` what `seed_interval` wants of each training seed."""
+    """The board of each pair; with `differences`, the input of `seed_interval` for each training seed."""
 
     @property
     def signs(self) -> tuple[float, ...]:
-        """Per pair of games: 1 if the arm got more, -1 if the baseline did, else 0."""
+        """Per pair of games: 1 if the arm's return was higher, -1 if the baseline's, else 0."""
         return tuple(float((one > 0) - (one < 0)) for one in self.differences)
 
     @property
     def verdict(self) -> str:
-        """One sentence on the returns."""
+        """One sentence on the difference of returns."""
         found = self.returns
         return verdict(found.mean, found.interval, found.num_observations, unit=UNIT, digits=2)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the gain as JSON values, without the single pairs."""
+        """Returns the gain as JSON values, without individual pairs."""
         values = asdict(self) | {"more": self.more.to_json(), "verdict": self.verdict}
         del values["differences"], values["boards"]
         return values
@@ -66,15 +66,15 @@ class Gain:
 
 @dataclass(frozen=True)
 class SoloResult:
-    """The games of a match of one player and what they say, in units of the game's own score."""
+    """The games of a single-player match and their statistics, in units of the game's own score."""
 
     match: MatchResult
     score_unit: float = 1.0
-    """What a return of 1 is in the game's own score."""
+    """A return of 1 in units of the game's own score."""
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Who played, by name."""
+        """Names of the arms."""
         return self.match.arms
 
     @property
@@ -84,38 +84,38 @@ class SoloResult:
 
     @cached_property
     def reach(self) -> float:
-        """How far from 0 the furthest return lies that was seen, and 1 where none was.
+        """The largest absolute value of an observed return, or that of a return of 1 if all are zero.
 
-        What is paid on the way, not discounted, may be more than 1 in all.
+        Undiscounted rewards may sum to more than 1.
         """
         return self.score_unit * (max((abs(game.returns[0]) for game in self.records), default=0.0) or 1.0)
 
     @property
     def decision(self) -> SprtDecision | None:
-        """None: nobody wins, and no sequential test looks at how much is got."""
+        """None: there are no wins, and no sequential test compares returns."""
         return None
 
     @property
     def mean_returns(self) -> list[float] | None:
-        """What each arm got on average."""
+        """The mean return of each arm."""
         return [self.mean_return(arm).mean for arm in self.arms]
 
     def returns(self, arm: str) -> tuple[list[float], list[str]]:
-        """Returns what an arm got in each game, and the boards."""
+        """Returns an arm's return in each game, and the boards."""
         games = self.match.games(arm)
         return [self._got(game) for game in games], boards_of(games)
 
     def mean_return(self, arm: str) -> Estimate:
-        """Returns what an arm got on average; boards are the independent unit."""
+        """Returns an arm's mean return; boards are the independent unit."""
         return mean_of_returns(*self.returns(arm), reach=self.reach)
 
     def mean_plies(self, arm: str) -> float:
-        """Returns how long its games were on average."""
+        """Returns the mean length of an arm's games."""
         games = self.match.games(arm)
         return sum(game.plies for game in games) / max(len(games), 1)
 
     def gain(self, arm: str, baseline: str | None = None) -> Gain:
-        """Returns what an arm got more than another, by default the baseline, over the games that both finished."""
+        """Returns an arm's gain over another, by default the baseline, over the games that both finished."""
         baseline = self.match.baseline if baseline is None else baseline
         differences, boards = self._differences(arm, baseline)
         return Gain(
@@ -129,23 +129,23 @@ class SoloResult:
         )
 
     def scores(self, arm: str) -> list[float]:
-        """Returns 1 for each start from which an arm got more than another, 1/2 for as much, 0 for less."""
+        """Returns 1 for each start from which an arm's return was higher than another's, 1/2 if equal, 0 if lower."""
         others = [other for other in self.arms if other != arm]
         return [better(difference, 0.0) for other in others for difference in self._differences(arm, other)[0]]
 
     def tally(self, arm: str) -> Tally:
-        """Returns how often that is, with intervals."""
+        """Returns the tally of these scores, with intervals."""
         others = [other for other in self.arms if other != arm]
         starts = [(other, board) for other in others for board in self._differences(arm, other)[1]]
         return Tally.of([outcome_of(score) for score in self.scores(arm)], starts)
 
     def counts(self, arm: str) -> tuple[int, int, int]:
-        """Returns how often an arm got less, as much and more than another on the same start."""
+        """Returns how often an arm's return was lower than, equal to and higher than another's on the same start."""
         scores = self.scores(arm)
         return scores.count(0.0), scores.count(0.5), scores.count(1.0)
 
     def rankings(self) -> list[Ranking]:
-        """Returns how the arms stand on each start, by what they got there, for `fit_ratings`."""
+        """Returns the ranking of the arms by their returns on each start, for `fit_ratings`."""
         starts: dict[str, list[GameRecord]] = {}
         boards = dict(zip((game.opening for game in self.records), boards_of(self.records), strict=True))
         for game in self.records:
@@ -161,7 +161,7 @@ class SoloResult:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what the games say as JSON values, without the games."""
+        """Returns the statistics as JSON values, without the games."""
         return {
             "game": self.match.game,
             "num_games": len(self.records),
@@ -173,7 +173,7 @@ class SoloResult:
         }
 
     def arm_json(self, arm: str) -> dict[str, Any]:
-        """Returns what one arm got as JSON values."""
+        """Returns the statistics of one arm as JSON values."""
         games = self.match.games(arm)
         return {
             "name": arm,
@@ -185,7 +185,7 @@ class SoloResult:
         }
 
     def _differences(self, arm: str, other: str) -> tuple[list[float], tuple[str, ...]]:
-        """Returns what an arm got more than another in each pair of games, and the boards."""
+        """Returns an arm's return minus another's for each pair of games, and the boards."""
         pairs, boards = self.match.pairs(arm, other)
         return [self._got(ours) - self._got(theirs) for ours, theirs in pairs], boards
 
@@ -194,10 +194,10 @@ class SoloResult:
 
 
 def mean_of_returns(values: Sequence[float], boards: Sequence[str], *, reach: float) -> Estimate:
-    """Returns the mean of returns, or of differences, with Student's t interval over boards, which nothing cuts.
+    """Returns the mean of returns, or of differences, with Student's t interval over boards, without clipping.
 
-    Where all boards agree, or there is one, that interval is not defined. Then it is the one of `mean_interval` for
-    values as far from 0 as the `reach`, with its longer side on both sides.
+    If all boards agree, or there is only one, that interval is undefined. Then it is that of `mean_interval` for values
+    of at most `reach` in absolute value, with its longer side on both sides.
     """
     found = mean_interval(values, boards, bounds=UNBOUNDED)
     if math.isfinite(found.low):
@@ -210,9 +210,9 @@ def mean_of_returns(values: Sequence[float], boards: Sequence[str], *, reach: fl
 def mean_over_seeds(
     groups: Sequence[Sequence[float]], boards: Sequence[Sequence[str]], *, reach: float
 ) -> SeedEstimate:
-    """Returns the mean of returns, or of differences, over training seeds, see `seed_interval`; nothing cuts it.
+    """Returns the mean of returns, or of differences, over training seeds, see `seed_interval`, without clipping.
 
-    The boards of a seed that all agree vary as much as the `reach` allows. With one seed it is `mean_of_returns`.
+    If a seed's boards all agree, their variance is as large as `reach` allows. With one seed, it is `mean_of_returns`.
     """
     found = seed_interval(groups, boards, bounds=(-reach, reach))
     if not found.covers_seeds:

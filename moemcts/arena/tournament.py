@@ -1,4 +1,4 @@
-"""Tournaments: many agents, table after table, and how strong each of them is."""
+"""Tournaments: games between many agents, and the strength of each."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Table:
-    """Who sits together for some games."""
+    """Agents that play together for some games."""
 
     names: tuple[str, ...]
     seating: tuple[str, ...]
-    """By player, in the first game on an opening; it is turned from game to game, see `duel_schedule`."""
+    """By player, in the first game on an opening; it is rotated from game to game, see `duel_schedule`."""
     round: int = 0
 
     @property
     def key(self) -> str:
-        """The name of the table's file: the same whatever other tables there are."""
+        """The name of the table's file, independent of other tables."""
         text = " ".join([*self.names, "/", *self.seating, str(self.round)])
         words = re.sub(r"[^A-Za-z0-9]+", "-", "_".join(self.names)).strip("-")[:60]
         return f"{words}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
@@ -61,11 +61,13 @@ class TournamentResult:
 
     @cached_property
     def joined(self) -> tuple[DuelResult, ...]:
-        """The duels, those of the same seatings as one: what was played in an earlier round proves nothing again."""
+        """The duels, with those of the same seatings combined, so that repeats of games from earlier rounds do not
+        count.
+        """
         return _joined(self.duels)
 
     def ratings(self) -> Ratings:
-        """Returns the strengths that explain all telling games together; raises ValueError without games."""
+        """Returns the strengths fitted to all informative games; raises ValueError without games."""
         return fit_ratings(_rankings(self.joined))
 
     def standings(self) -> list[str]:
@@ -74,9 +76,9 @@ class TournamentResult:
         return [ratings.names[row] for row in np.argsort(-ratings.elo, kind="stable")]
 
     def counts(self, name: str, other: str) -> tuple[int, int, int]:
-        """Returns in how many telling games one agent ended behind, level with and ahead of another.
+        """Returns in how many informative games one agent was worse than, equal to and better than another.
 
-        Games in which both do not sit are not counted.
+        Games without both are not counted.
         """
         for agent in (name, other):
             if agent not in self.names:
@@ -86,17 +88,17 @@ class TournamentResult:
         return losses, draws, wins
 
     def elo(self, name: str, other: str) -> Elo | None:
-        """Returns by how much Elo one agent is stronger, from their games alone.
+        """Returns the difference in Elo between two agents, from games between them only.
 
-        None where they never met, and where a duel of theirs is not even (`DuelResult.is_even`): then equals do not
-        score one half, and `ratings` says who is stronger.
+        None if they never met, or if a duel of theirs is not even (`DuelResult.is_even`): equal agents do not score one
+        half then, and `ratings` determines who is stronger.
         """
         losses, draws, wins = self.counts(name, other)
         is_even = all(one.is_even for one in self.duels if name in one.names and other in one.names)
         return elo(wins, draws, losses) if is_even and losses + draws + wins else None
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what the games say as JSON values, without the games."""
+        """Returns the statistics as JSON values, without the games."""
         records = [record for one in self.duels for record in one.records]
         failures = [record.failure for record in records if record.failure]
         return {
@@ -125,22 +127,22 @@ class TournamentResult:
 
 @dataclass(frozen=True, kw_only=True)
 class TournamentPlan:
-    """Who meets whom, and how often.
+    """Which agents meet, and how often.
 
-    `round-robin`: every pair, or every set of as many agents as there are seats; where there are fewer agents than
-    seats, all sit at one table. `gauntlet`: the first against each of the others, who takes all other seats.
-    `ladder`: `rounds` times, neighbours by the rating so far sit together, as many as there are seats, so that
-    agents meet those of their strength; the first round goes by the order in which they are named. Every round has
-    openings of its own as long as there are enough; each one after that has those of the first again.
+    `round-robin`: every pair, or every set of as many agents as there are seats; with fewer agents than seats, all play
+    at one table. `gauntlet`: the first against each of the others, which takes all other seats. `ladder`: `rounds`
+    times, neighbours by the rating so far play together, as many as there are seats, so that agents meet others of
+    similar strength; the first round is in the order in which they are named. Every round has new openings as long as
+    there are enough; rounds after that reuse those of the first.
     """
 
     kind: Kind = "round-robin"
     num_games: int
-    """At every table; all of a round play the same openings, with random numbers of their own."""
+    """Per table; all tables of a round play the same openings, with different random numbers."""
     rounds: int = 1
     openings: Sequence[Opening] | None = None
     identity: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
-    """What else the games of some agents depend on."""
+    """Returns what else the games of the named agents depend on."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -158,9 +160,9 @@ def play_tournament(
 ) -> TournamentResult:
     """Plays all tables of a tournament and returns their games.
 
-    `folder` keeps one file per table, from which a tournament goes on; agents may be added to it. `on_progress` is
-    told which table is played, of how many, and how far it is.
-    Raises ValueError for fewer than two agents, ForeignData where the folder holds another tournament.
+    `folder` stores one file per table, from which a tournament is resumed; agents may be added to it. `on_progress` is
+    called with the index of the current table, the number of tables, and the progress of the table. Raises ValueError
+    for fewer than two agents, ForeignData if the folder holds another tournament.
     """
     names = tuple(agents)
     if len(names) < 2:
@@ -190,7 +192,7 @@ def play_tournament(
                 watch=Watch(on_progress=report),
             )
         except ForeignData as error:
-            # Whom a ladder seats together depends on all the games before.
+            # The tables of a ladder depend on all games before.
             these = "agents, openings and games a table" if plan.kind == "ladder" else "agents and openings"
             raise ForeignData(
                 f"{folder} holds the games of another tournament than that of seed {conditions.seed} with these "
@@ -201,7 +203,7 @@ def play_tournament(
 
 
 def _openings(game: Game, plan: TournamentPlan, table: Table) -> Sequence[Opening]:
-    """Returns where the games of a table start; however many rounds follow, those of a round are the same."""
+    """Returns the openings of a table: the same for all tables of a round, and independent of the number of rounds."""
     num_openings = -(-plan.num_games // len(duel_seatings(game, table.names, table.seating)))
     first = table.round * num_openings
     if plan.openings is None:
@@ -217,7 +219,7 @@ def _seed(seed: int, table: Table) -> int:
 def _tables(
     kind: Kind, names: tuple[str, ...], game: Game, rounds: int, duels: Sequence[DuelResult]
 ) -> Iterator[Table]:
-    """Yields who sits together; `duels` are those of the tables before, which a ladder looks at."""
+    """Yields the tables; `duels` are the results of those before, which determine the tables of a ladder."""
     num_sides = len(game.spec.sides)
     if kind == "gauntlet":
         all_others = [(names[0],) + (other,) * (num_sides - 1) for other in names[1:]]
@@ -260,7 +262,7 @@ def _rankings(duels: Sequence[DuelResult]) -> list[Ranking]:
 
 
 def _neighbours(order: tuple[str, ...], num_sides: int, number: int) -> list[tuple[str, ...]]:
-    """Returns tables of neighbours; every other round they are shifted by half a table, so that winners move up."""
+    """Returns tables of neighbours, shifted by half a table in every other round, so that winners move up."""
     size = min(num_sides, len(order))
     first = number % 2 * (size // 2)
     starts = {min(start, len(order) - size) for start in range(first, len(order), size)} | {0}

@@ -1,4 +1,4 @@
-"""What a measured difference may be called, in one sentence."""
+"""Verdicts: one-sentence conclusions from measured differences."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from moemcts.arena.intervals import Interval
 from moemcts.arena.rating import EloRange
 
 FEW_GAMES = 50
-"""Below so many games too little is known: half a 95 % interval of a score is 14 points with 50 independent games, 100
-Elo."""
+"""With fewer games, results are too uncertain: half the 95 % interval of a score is 14 points with 50 independent
+games, 100 Elo."""
 UNSHOWN = "no difference shown"
-"""What a difference is called whose interval includes zero and is narrow: never equality."""
+"""The verdict if the interval includes zero and is narrow; never "equal"."""
 UNDECIDED = "undecided"
-"""What it is called whose interval includes zero and is wide: nothing follows from it."""
+"""The verdict if the interval includes zero and is wide: no conclusion is possible."""
 NARROW = {"Elo": 20.0, "points": 5.0}
-"""How far an interval of a unit reaches, to either side, at most to be narrow: half its width. What is measured in
-other units, such as a game's own returns, has no such scale.
-"""
+"""Maximum half-width of a narrow interval, by unit. Other units, such as a game's own returns, have no such scale."""
 
 
 def verdict(
@@ -27,11 +25,11 @@ def verdict(
     observations: str = "paired games",
     digits: int = 1,
 ) -> str:
-    """Returns an honest sentence on a difference with its 95 % interval, from `n` observations.
+    """Returns a sentence on a difference with its 95 % interval, from `n` observations.
 
-    Only an interval that leaves out zero is called better or worse. One that does not is never called equality: it
-    shows no difference where it is narrow, and nothing where it is wide. A difference of Elo has the unit "Elo", one of
-    percent "points".
+    Only a difference whose interval excludes zero is called better or worse. Otherwise it is never called equality, but
+    "no difference shown" if the interval is narrow, and "undecided" if it is wide. The unit of an Elo difference is
+    "Elo", that of percentages "points".
 
     >>> verdict(1.2, (-3.1, 5.4), 400)
     'no difference shown: +1.2 points, 95 % interval [-3.1, +5.4], 400 paired games'
@@ -51,13 +49,13 @@ def verdict(
 
 
 def elo_verdict(found: EloRange, n: int, observations: str) -> str:
-    """Returns what a difference of Elo may be called, also where its interval has one end alone, or none."""
+    """Returns the verdict on an Elo difference, whose interval may lack one end or both."""
     low, high = found.low, found.high
     if low is not None and high is not None:
         return verdict(found.difference, (low, high), n, unit="Elo", observations=observations)
     claim = "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else UNDECIDED
     if found.difference in (low, high):
-        # All was won, or lost: there is no difference but its least.
+        # Only wins, or only losses: the difference is given by its bound.
         told = f"{'<' if low is None else '>'} {found.difference:+z.1f} Elo, the only 95 % bound there is"
     else:
         told = f"{found.difference:+z.1f} Elo, 95 % interval {found.interval_text}"
