@@ -48,7 +48,7 @@ class Evaluators(Sequence[Evaluator]):
     def __getitem__(self, number: slice) -> Sequence[Evaluator]: ...
 
     def __getitem__(self, number: int | slice) -> Evaluator | Sequence[Evaluator]:
-        """Returns one evaluator, or a list of them; they still share what all share, such as memory."""
+        """Returns one evaluator, or a list of them, which delegate to `evaluate_by` and share its state."""
         numbers = range(len(self))[number]
         return _Member(self, numbers) if isinstance(numbers, int) else [_Member(self, one) for one in numbers]
 

@@ -41,7 +41,7 @@ class DuelResult:
     sides: tuple[tuple[Player, ...], ...]
     """The opposing sides, see `GameSpec.sides`: the returns of players of one side are counted once."""
     score: Score
-    """The winners among more than two sides; of two, the one with the higher return wins."""
+    """Determines the winners among more than two sides; of two, the one with the higher return wins."""
     sprt: Sprt | None
     records: tuple[GameRecord, ...]
     """In the order of the schedule; up to the deciding pair if a test was decided."""

@@ -74,7 +74,7 @@ def paired_schedule(
 
 
 def sequential_test(schedule: Schedule, sprt: Sprt | None) -> SequentialTest | None:
-    """Returns a callback that stops a schedule when the test is decided; None if agents do not play each other."""
+    """Returns a callback that stops a schedule once the test is decided; None without a test or outside duels."""
     return SequentialTest(schedule, sprt) if sprt is not None and isinstance(schedule, DuelSchedule) else None
 
 

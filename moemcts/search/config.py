@@ -154,7 +154,7 @@ class SearchConfig(Section):
     """Evaluations that an agent caches, by position and player, for all its searches. An entry takes four bytes per
     action; 0 for no cache."""
     replies: Annotated[Literal["kept", "drawn"], LATER] = "kept"
-    """Whether an opponent agent replies once per node (Weil et al. 2023), or anew in every descent."""
+    """Whether an opponent agent replies once per node (Weil et al. 2023), or again in every descent."""
     solver: bool = False
     """Whether ends of games prove the values of positions above them, with an extra descent after every fifth
     simulation to search for proofs; for two-player zero-sum games in which both players are searched."""

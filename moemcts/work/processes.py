@@ -165,7 +165,7 @@ def _start(count: int) -> list[_Member]:
 
 
 def _stop(crew: Sequence[_Member], busy: Sequence[_Member]) -> None:
-    """Ends the processes: busy ones are interrupted, the others told to exit; those that take too long are killed."""
+    """Ends the processes: busy ones are interrupted, idle ones told to exit; those that take too long are killed."""
     for member in crew:
         if member not in busy:
             member.leave()
