@@ -1,4 +1,4 @@
-"""What networks are worth on held-out samples, phase by phase: the numbers of the papers' tables of losses."""
+"""Losses and accuracies of networks on held-out samples, per phase, as in the papers' tables of losses."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from moemcts.learn.threads import torch_threads
 from moemcts.work.progress import Advance, unheard
 
 CHUNK = 1024
-"""Views that are evaluated at once."""
+"""Views per evaluated batch."""
 ALL = "all"
-"""The column of all phases together."""
+"""The column over all phases."""
 MIXTURE = "mixture"
-"""The row of all experts together, each asked about its own phase."""
+"""The row of all experts together, each evaluating its own phase."""
 
 
 @dataclass(frozen=True)
 class PhaseLosses:
-    """Means over the samples of each phase, by its name and `all`; None where a phase has no sample."""
+    """Means over the samples of each phase, keyed by its name and `all`; None for a phase without samples."""
 
     name: str
     policy: Mapping[str, float | None]
-    """Cross-entropy over all actions, illegal ones too, as in training."""
+    """Cross-entropy over all actions, including illegal ones, as in training."""
     value: Mapping[str, float | None]
     """Squared error of the viewing player's value."""
     accuracy: Mapping[str, float | None]
-    """Share of samples whose action is the likeliest."""
+    """Share of samples whose action has the largest logit."""
     counts: Mapping[str, float]
-    """Samples: the sum of the phase's weights."""
+    """Number of samples: the sum of the phase's weights."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the numbers as JSON values."""
         return asdict(self)
 
     def loss(self, phase: str, *, policy_weight: float, value_weight: float) -> float | None:
-        """Returns both losses of a phase as one, weighted as in training."""
+        """Returns the weighted sum of both losses of a phase, as in training; None for a phase without samples."""
         policy, value = self.policy[phase], self.value[phase]
         return None if policy is None or value is None else policy_weight * policy + value_weight * value
 
@@ -51,10 +51,10 @@ class PhaseLosses:
 def phase_losses(
     evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: PhaseGate, advance: Advance = unheard
 ) -> list[PhaseLosses]:
-    """Returns one row per evaluator: its losses on the samples of every phase of the gate and on all.
+    """Returns one row per evaluator: its losses on the samples of each phase of the gate and on all samples.
 
-    A sample counts for a phase as much as the gate's weight says. Targets are the actions played and the returns.
-    `advance` is called with how many samples are done, and their number.
+    Samples count for a phase by the gate's weight. Targets are the actions played and the returns. `advance` is called
+    with the number of samples done and the total.
     """
     weights = dataset.phase_weights(gate)
     columns: dict[str, list[FloatArray]] = {name: [] for name in evaluators}
@@ -72,13 +72,13 @@ def phase_losses(
 
 
 def team_evaluators(team: ExpertSet) -> dict[str, Evaluator]:
-    """Returns each expert of a team by the name of its phase, and the team itself as the mixture."""
+    """Returns each expert of a team, keyed by its phase, and the team itself as the mixture."""
     experts = zip(team.gate.phase_names, team.experts, strict=True)
     return {**{f"expert for {name}": expert for name, expert in experts}, MIXTURE: team}
 
 
 def mean_over_seeds(tables: Sequence[Sequence[PhaseLosses]]) -> list[PhaseLosses]:
-    """Returns the table whose numbers are the means of those of several trainings; a cell none has stays None."""
+    """Returns the table of means over several trainings; a cell that is None in all of them stays None."""
     return [_mean_row(rows) for rows in zip(*tables, strict=True)]
 
 

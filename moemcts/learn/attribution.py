@@ -1,8 +1,8 @@
-"""What in the input made a network answer as it did: integrated gradients.
+"""Attribution of a network's outputs to its input by integrated gradients.
 
-Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017): the gradient of an answer, averaged along
+Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017): the gradient of an output, averaged along
 the straight line from a baseline to the input, times their difference. The attributions of all inputs sum to the
-difference between the answers to the input and to the baseline (completeness).
+difference between the outputs for the input and for the baseline (completeness).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from moemcts.learn.networks.options import require_planes
 
 Answer = Literal["policy", "value"]
 BATCH = 512
-"""Inputs between baseline and position that a network sees at once."""
+"""Points between baseline and input that are evaluated as one batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
-    """How much each number of the planes of N views contributed to a network's answers."""
+    """How much each number of the planes of N views contributed to an output of a network."""
 
     planes: FloatArray
-    """`[N, C, H, W]`, in the unit of the answer."""
+    """`[N, C, H, W]`, in the unit of the output."""
     answers: FloatArray
-    """`[N]`: of the policy the logarithm of an action's probability among the legal ones, or the value."""
+    """`[N]`: for the policy the log-probability of an action among the legal ones, else the value."""
     baselines: FloatArray
-    """What the network answers to the baseline, `[N]`."""
+    """Outputs for the baseline, `[N]`."""
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each view is from completeness, `[N]`; more steps make it smaller."""
+        """Absolute deviation of each view from completeness, `[N]`; it shrinks with more steps."""
         total = self.planes.sum(axis=(1, 2, 3), dtype=np.float64)
         gaps: FloatArray = np.abs(total - (self.answers - self.baselines)).astype(np.float32)
         return gaps
@@ -53,10 +53,10 @@ class Attribution:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """A network's answers to N views, explained."""
+    """The explained outputs of a network for N views."""
 
     actions: np.ndarray
-    """The likeliest legal action of each view, whose probability is explained, `[N]`."""
+    """The most likely legal action of each view, whose probability is explained, `[N]`."""
     policy: Attribution
     value: Attribution
 
@@ -64,10 +64,10 @@ class Explained:
 def explain(
     network: nn.Module, views: Views, *, steps: int = 64, baseline: FloatArray | None = None, device: str = "cpu"
 ) -> Explained:
-    """Returns where policy and value of a network for N views come from.
+    """Returns the attributions of a network's policy and value for N views.
 
-    `steps` points between baseline and input are looked at (Gauss-Legendre); the baseline `[C, H, W]` is all zeros if
-    not given. Raises MissingExtra without captum, MoemctsError where a view has no legal action, UsageError where
+    `steps` is the number of points between baseline and input (Gauss-Legendre); the baseline `[C, H, W]` defaults to
+    all zeros. Raises MissingExtra without captum, MoemctsError if a view has no legal action, UsageError if
     observations are not planes of a board.
     """
     observations = views.observations()

@@ -1,4 +1,4 @@
-"""A team of experts in a folder, with the names and hashes of all that they must be used with."""
+"""Checkpoints: a team of experts in a folder, with the names and hashes of everything they must be used with."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GATE_FILE = "gate.safetensors"
 
 
 class Makers(Protocol):
-    """What turns the names in a manifest into objects: `moemcts.plugins.Plugins`."""
+    """Creates objects from the names in a manifest; implemented by `moemcts.plugins.Plugins`."""
 
     def gate(self, reference: str, game: Game) -> PhaseGate: ...
 
@@ -65,9 +65,9 @@ def save_experts(
 ) -> Path:
     """Writes one network per phase of the gate and the manifest; returns `folder`.
 
-    References are what users write: they make the gate and the networks again. A learned gate is written beside its
-    experts and read from there. The manifest is written last, so
-    that a folder with a manifest is whole. Raises ValueError unless there is one network per phase.
+    References are what users write; loading creates the gate and the networks from them. A learned gate is saved beside
+    its experts and loaded from there. The manifest is written last, so a folder with a manifest is complete. Raises
+    ValueError unless there is one network per phase.
     """
     if len(networks) != gate.num_phases:
         raise ValueError(f"expected {gate.num_phases} networks, one per phase of the gate, got {len(networks)}")
@@ -79,7 +79,7 @@ def save_experts(
         experts.append({"phase": name, "file": file, "sha256": digest(content)})
     saved_gate: dict[str, Any] = {}
     if isinstance(gate, LearnedGate):
-        # The file goes with the experts: they stay whole wherever they are copied.
+        # Saved with the experts, so that copies of the folder are complete.
         save_gate(folder / GATE_FILE, gate)
         saved_gate = {"file": GATE_FILE}
     manifest: dict[str, Any] = {
@@ -135,7 +135,7 @@ class LoadedNetworks:
     manifest: Mapping[str, Any]
 
     def by_gate(self, gate: PhaseGate) -> LoadedNetworks:
-        """Returns the networks behind another gate; raises UsageError unless that has as many phases."""
+        """Returns the networks behind another gate; raises UsageError unless it has as many phases."""
         if gate.num_phases != len(self.networks):
             raise UsageError(
                 f"expected a gate of {len(self.networks)} phases, one for each expert in {self.folder}, "
@@ -146,7 +146,7 @@ class LoadedNetworks:
     def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
         """Returns the networks as evaluators behind their gate, on a device as `ranks.device_of` names it.
 
-        Raises UsageError where torch has no such device here, or the backend does not run on it.
+        Raises UsageError if torch lacks the device here, or the backend does not run on it.
         """
         device = str(device_of(device))
         inference.checked(device)
@@ -178,17 +178,17 @@ class LoadedNetworks:
         device: str = "cpu",
         positions: Callable[[], Sample] | None = None,
     ) -> Choice:
-        """Returns what runs these networks where `auto` is to be decided, and what it was compared with.
+        """Returns the backend and precision for these networks, with `auto` resolved, and what they were compared with.
 
-        int8 is considered where there are models of these weights. Raises as `evaluators.resolve`, and UsageError where
-        torch has no such device here.
+        int8 is considered if the folder has models of these weights. Raises as `evaluators.resolve`, and UsageError if
+        torch lacks the device here.
         """
         device = str(device_of(device))
         quantised: Sequence[bytes] | None = None
         if precision == "int8" and backend == AUTO:
             quantised = self._int8_models()
         elif precision == AUTO and device == "cpu" and has_models(self.folder, "int8"):
-            # Nobody asked for them: those of other weights are none.
+            # Not requested explicitly: models of other weights count as absent.
             with contextlib.suppress(ForeignData):
                 quantised = self._int8_models()
         return resolve(
@@ -210,7 +210,7 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     """Returns the networks of a folder of experts, in evaluation mode.
 
     Raises ForeignData, naming both sides, if they were made for another game, encoding, gate or network than the
-    manifest's names mean here, DamagedFile if a file is not as it was written.
+    manifest's names refer to here, DamagedFile if a file is not as it was written.
     """
     manifest = read_toml(folder / MANIFEST)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
@@ -252,7 +252,7 @@ class _Expert(BaseModel):
 
 
 class _Manifest(BaseModel):
-    """What a manifest has; of what is read elsewhere, the types."""
+    """Schema of a manifest; fields that are read elsewhere are only checked for their types."""
 
     format: int
     game: str
@@ -288,7 +288,7 @@ def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], expect
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
     state, _ = state_of(content, path)
     check_finite(state, path)
-    # Compared with a network that takes no memory: sizes that the manifest only claims are not made.
+    # Checked first against a network without memory, so that sizes that the manifest only claims are not allocated.
     if expected is not None:
         check_state(expected, state, str(path))
     network = blank()

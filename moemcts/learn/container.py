@@ -1,4 +1,4 @@
-"""Files of arrays that say what they are: safetensors, with JSON values in the header."""
+"""Self-describing files of arrays: safetensors with JSON values in the header."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from moemcts.errors import DamagedFile
 from moemcts.store import parse_json, read_bytes
 
 SHA256 = "sha256"
-"""The value in a header that says what the rest of a file hashes to, where it has one."""
+"""The header entry with the hash of the rest of the file, if it has one."""
 _START = 8
-"""Bytes that say how long the header is."""
+"""Bytes that hold the length of the header."""
 
 
 def container_bytes(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]) -> bytes:
-    """Returns arrays in the safetensors format, with `content`, JSON values, in the header."""
+    """Returns arrays in the safetensors format, with the JSON values `content` in the header."""
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     return safetensors.numpy.save(contiguous, packed(content))
 
 
 def packed(content: Mapping[str, Any]) -> dict[str, str]:
-    """Returns JSON values as what safetensors writes into a header."""
+    """Returns JSON values as safetensors metadata."""
     return {_CONTENT: json.dumps(content)}
 
 
 def content_hash(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]) -> str:
-    """Returns the SHA-256 of arrays and the JSON values beside them, whatever bytes these are written in."""
+    """Returns the SHA-256 of arrays and JSON values, independent of their layout in a file."""
     result = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         result.update(f"{name} {array.dtype.str} {array.shape}".encode())
@@ -43,18 +43,18 @@ def content_hash(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any])
 
 
 def read_container(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Returns what `container_bytes` wrote; raises DamagedFile for a file that is none of these."""
+    """Returns what `container_bytes` wrote; raises DamagedFile for any other file."""
     data = read_bytes(path)
     try:
         arrays = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
-        # A type that NumPy does not have is a KeyError.
+        # A dtype that NumPy lacks raises KeyError.
         raise DamagedFile(f"{path} is damaged: {_in_words(error)}") from error
     return {name: np.asarray(array) for name, array in arrays.items()}, content_of(data, path)
 
 
 def content_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
-    """Returns the JSON values in the header of a file; raises DamagedFile where there are none."""
+    """Returns the JSON values in the header of a file; raises DamagedFile if there are none."""
     metadata = header_of(data, path).get("__metadata__")
     try:
         text = metadata[_CONTENT] if isinstance(metadata, dict) else ""
@@ -67,7 +67,7 @@ def content_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
 
 
 def header_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
-    """Returns the header of a safetensors file, whose bytes are given; raises DamagedFile where it is none."""
+    """Returns the header of a safetensors file given as bytes; raises DamagedFile if it is not one."""
     try:
         header = parse_json(bytes(data[_START : start_of(data)]))
     except ValueError as error:
@@ -78,7 +78,7 @@ def header_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
 
 
 def start_of(data: bytes | NDArray[np.uint8]) -> int:
-    """Returns where the arrays begin in a safetensors file."""
+    """Returns the offset of the arrays in a safetensors file."""
     return min(_START + int.from_bytes(bytes(data[:_START]), "little"), len(data))
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints: hashes of what a game's encoding and a gate do, so that none is ever used with another's networks."""
+"""Fingerprints: hashes of what a game's encoding and a gate do, so that networks are only used with their own."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NUM_PLIES = 48
 
 
 def encoding_fingerprint(game: Game) -> dict[str, str]:
-    """Returns SHA-256 of the planes and of the policy map, along a few seeded random games.
+    """Returns the SHA-256 of the planes and of the policy map along a few seeded random games.
 
-    Keys `planes` and `actions`. Planes are compared to five digits, so that the last bit of a machine's
-    arithmetic does not matter; actions by the names that `format_action` gives to the legal ones. Raises MoemctsError
-    for a game that is another one when it is played again.
+    The keys are `planes` and `actions`. Planes are rounded to five digits, so that the last bits of a machine's
+    arithmetic do not matter; legal actions are hashed by the names that `format_action` gives them. Raises MoemctsError
+    if playing the same games again gives other planes.
     """
     pairs = _sample_views(game)
     planes, actions = hashlib.sha256(), hashlib.sha256()
@@ -42,8 +42,8 @@ def encoding_fingerprint(game: Game) -> dict[str, str]:
 def stored_alike(game: Game, other: Game) -> bool:
     """Returns whether two games differ in their planes at most.
 
-    Positions of the one are then positions of the other, packed into the same bytes along a few seeded random games,
-    with the same actions in them.
+    Positions of one are then positions of the other: along a few seeded random games, they are packed into the same
+    bytes and have the same actions.
     """
     if game.spec.name != other.spec.name or game.spec.num_actions != other.spec.num_actions:
         return False
@@ -56,7 +56,7 @@ def stored_alike(game: Game, other: Game) -> bool:
 def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
     """Returns the SHA-256 of a gate's name, parameters and weights along a few seeded random games.
 
-    Raises MoemctsError for a gate that says something else when it is asked again.
+    Raises MoemctsError if a second evaluation gives other weights.
     """
     head = [gate.name, list(gate.phase_names), dict(gate.parameters)]
     result = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
@@ -80,14 +80,14 @@ def _sample_views(game: Game) -> list[tuple[State, Player]]:
             players = state.active_players
             if not players:
                 break
-            # Chance sees nothing: a position in which it moves is no view of anyone.
+            # Chance has no view of a position.
             pairs += [(state, player) for player in players if player != CHANCE]
             state = state.play([random_action(state, player, rng) for player in players])
     return pairs
 
 
 def _rounded(array: FloatArray) -> bytes:
-    # Adding zero turns -0.0, which rounding makes, into 0.0.
+    # Adding zero turns -0.0, which rounding can give, into 0.0.
     wide = np.asarray(array, dtype=np.promote_types(array.dtype, np.float32))
     rounded: FloatArray = np.round(wide, 5) + np.float32(0)
     return rounded.astype("<f4").tobytes()

@@ -1,4 +1,4 @@
-"""What files say they belong to, compared with what is here."""
+"""Checks what files say they belong to against what is here."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from moemcts.game import Game
 from moemcts.learn.fingerprint import encoding_fingerprint
 
 PLAIN_FILE = r"^[A-Za-z0-9][\w.-]*$"
-"""What files are called that a manifest names: they are beside it, not in other folders."""
+"""Pattern of file names in a manifest: files beside it, not in other folders."""
 
 
 class Told(BaseModel):
-    """What a file says, in the types in which it was written."""
+    """Base class for the content of files; values must have exactly the types that were written."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
 class Encoding(Told):
-    """The fingerprint of a game, see `encoding_fingerprint`."""
+    """Fingerprint of a game's encoding, see `encoding_fingerprint`."""
 
     planes: str
     actions: str
@@ -34,9 +34,9 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def checked(kind: type[T], found: Mapping[str, Any], what: str) -> T:
-    """Returns what a file says; raises DamagedFile for the first field that is missing or of another type.
+    """Returns file content as `kind`; raises DamagedFile for the first field that is missing or of another type.
 
-    `what` begins the error: the file, and what it is not.
+    `what` begins the error message: the file, and what it is not.
     """
     try:
         return kind.model_validate(found)
@@ -60,7 +60,8 @@ def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], gam
 def check_same(where: Path, expected: Mapping[str, Any], found: Mapping[str, Any], prefix: str = "") -> None:
     """Raises ForeignData naming the first entry in which `found`, read from `where`, differs from `expected`.
 
-    `found` may have more entries; tables within both have the same ones, where an entry that is not there is None.
+    `found` may have more entries at the top level; nested tables must have the same ones, where a missing entry counts
+    as None.
     """
     for key in dict.fromkeys([*expected, *(found if prefix else ())]):
         value, other = expected.get(key), found.get(key)

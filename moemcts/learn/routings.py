@@ -1,4 +1,4 @@
-"""What a routing of batches over experts changes and costs, beside asking each expert about its own phase."""
+"""Measures what a routing of batches to experts changes and costs, compared with one expert per position."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from moemcts.learn.inference.quantise import agreement
 from moemcts.learn.threads import torch_threads
 
 MEASURED = (EACH.name, MAJORITY.name, MIXTURE.name, QUEUE)
-"""The routings that differ in what they answer, or in how they batch."""
+"""The routings that differ in their answers or in how they batch."""
 BATCH = 64
-"""Positions of a batch, drawn at random: a search's come from fewer places of a game, and are purer."""
+"""Positions per batch, drawn at random; batches of a search come from fewer stages of a game and are purer."""
 NUM_BATCHES = 8
 REPEATS = 3
 _SURE = 60.0
-"""A policy is of one action alone where its logit is so much higher."""
+"""Logit margin that puts practically all probability on one action."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoutingMeasures:
-    """What one routing of a team does to batches of positions of all phases."""
+    """Effects of one routing of a team on batches of positions of all phases."""
 
     routing: str
     agreement: float
-    """Share of the positions in which it likes the legal move best that the expert of the phase likes best."""
+    """Share of positions in which its most likely legal move is that of the expert of the phase."""
     kl: float
     """Mean Kullback-Leibler divergence of its policy over legal moves from that expert's, in nats."""
     value: float
     """Mean absolute difference of the values from that expert's."""
     purity: float
-    """Share of the answers that is of the expert of the phase."""
+    """Share of the answers that come from the expert of the phase."""
     positions_per_second: float
-    """Evaluated by one thread, per second of processor time; the median of a few."""
+    """On one thread, per second of CPU time; the median of a few runs."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the numbers as JSON values, without the name."""
@@ -52,7 +52,7 @@ class RoutingMeasures:
 def measure_routings(
     team: ExpertSet, dataset: Dataset, *, names: Sequence[str] = MEASURED, seed: int = 0
 ) -> list[RoutingMeasures]:
-    """Returns what each routing does on batches drawn from a dataset; raises ValueError for one without samples."""
+    """Returns the measures of each routing on batches drawn from a dataset; raises ValueError if it has no samples."""
     if not len(dataset):
         raise ValueError("expected positions to measure routings on, got none")
     rng = np.random.default_rng(seed)
@@ -85,7 +85,7 @@ def measure_routings(
 
 
 def _evaluation(name: str, team: ExpertSet, game: Game, batches: Sequence[Views]) -> Callable[[], Evaluation]:
-    """Returns what evaluates all batches by a routing, the gate's work included."""
+    """Returns a function that evaluates all batches with a routing, including the gate."""
     if name != QUEUE:
         route = ROUTINGS[name].route
         return lambda: Evaluation.joined(route(views, team.gate.weights(views), team.experts) for views in batches)
@@ -106,7 +106,7 @@ def _queued(team: ExpertSet, game: Game, batches: Sequence[Views]) -> Evaluation
 
 
 def _purity(name: str, views: Views, weights: FloatArray) -> float:
-    """Returns which share of the answers is of the expert of the phase, by asking experts that say who they are."""
+    """Returns the share of answers from the expert of the phase, measured with experts that identify themselves."""
     routing = ROUTINGS.get(name, EACH)
     told = routing.route(views, weights, [_Naming(phase, weights.shape[1]) for phase in range(weights.shape[1])])
     shares = np.exp(told.logits)
@@ -114,7 +114,7 @@ def _purity(name: str, views: Views, weights: FloatArray) -> float:
 
 
 class _Naming:
-    """An expert whose policy is its own number."""
+    """An expert whose policy is all on its own number."""
 
     def __init__(self, phase: int, num_phases: int) -> None:
         self._logits = np.full(num_phases, -_SURE, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Arrays as safetensors files, read from disk when they are looked at."""
+"""Memory-mapped arrays in safetensors files."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def tensor_bytes(arrays: Arrays) -> bytes:
 
 
 def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
-    """Returns the arrays of a safetensors file, read from disk when they are looked at.
+    """Returns the arrays of a safetensors file, memory-mapped.
 
-    Raises DamagedFile unless the content has the given SHA-256; None stands for one that was compared before.
+    Raises DamagedFile unless the content has the given SHA-256; None skips the check, for files checked before.
     """
     content = _mapped(path)
     if sha256 is not None and digest(content.data) != sha256:
@@ -46,12 +46,12 @@ def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
 
 
 def sealed_bytes(arrays: Arrays) -> bytes:
-    """Returns arrays in the safetensors format, with their SHA-256 in the header, for files that nothing else names."""
+    """Returns arrays in the safetensors format, with their SHA-256 in the header, for files not listed elsewhere."""
     return container_bytes(arrays, {SHA256: content_hash(arrays, {})})
 
 
 def map_sealed(path: Path) -> dict[str, NDArray[Any]]:
-    """Returns what `sealed_bytes` wrote, as `map_tensors`; raises DamagedFile for a file that is not whole."""
+    """Returns what `sealed_bytes` wrote, memory-mapped; raises DamagedFile for a damaged file."""
     content = _mapped(path)
     arrays = _arrays(content, path)
     if content_of(content, path) != {SHA256: content_hash(arrays, {})}:

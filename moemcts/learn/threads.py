@@ -1,4 +1,4 @@
-"""How many threads torch computes with: what has to be equal everywhere is computed with one."""
+"""The number of torch threads: results that must be equal everywhere are computed with one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def torch_threads(number: int) -> Iterator[None]:
-    """Has torch, where it is loaded, compute with so many threads for a while.
+    """Sets the number of torch threads within the context; a no-op if torch is not loaded.
 
-    Sums over several threads are in another order than over one, and differ in their last bits.
+    Sums over several threads are added up in another order than over one, and differ in their last bits.
     """
     if "torch" not in sys.modules:
         yield

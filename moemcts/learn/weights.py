@@ -1,4 +1,4 @@
-"""Weights of networks as safetensors files."""
+"""Network weights as safetensors files."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def network_state(network: nn.Module) -> Weights:
 
 
 def load_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
-    """Fills a network; raises as `check_state`."""
+    """Loads weights into a network; raises as `check_state`."""
     check_state(network, state, where)
     network.load_state_dict(dict(state))
 
 
 def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
-    """Raises ForeignData naming the first tensor that does not fit into a network, by its shape or its kind of numbers.
+    """Raises ForeignData naming the first tensor that does not fit a network, by its shape or kind of number.
 
-    How many digits floating-point numbers have is not compared.
+    The precision of floating-point numbers is not compared.
     """
     own = network.state_dict()
     for name in [*own, *state]:
@@ -44,7 +44,7 @@ def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> 
 
 
 def outline(blank: Callable[[], nn.Module]) -> nn.Module | None:
-    """Returns a network without memory for its weights; None where it looks at numbers while it is made, or fails."""
+    """Returns a network on the meta device, without memory for weights; None if it cannot be created there."""
     try:
         with torch.device("meta"):
             return blank()
@@ -53,31 +53,31 @@ def outline(blank: Callable[[], nn.Module]) -> nn.Module | None:
 
 
 def state_digest(state: Mapping[str, Tensor]) -> str:
-    """Returns a name for exactly these weights: 16 hexadecimal digits."""
+    """Returns a hash of exactly these weights: 16 hexadecimal digits."""
     return digest(state_bytes(state))[:16]
 
 
 def state_bytes(state: Mapping[str, Tensor], content: Mapping[str, Any] | None = None) -> bytes:
-    """Returns a safetensors file with `content`, JSON values, in its header."""
+    """Returns a safetensors file of the weights, with the JSON values `content` in its header."""
     contiguous = {name: tensor.detach().contiguous() for name, tensor in state.items()}
     return safetensors.torch.save(contiguous, packed(content or {}))
 
 
 def write_state(path: Path, state: Mapping[str, Tensor], content: Mapping[str, Any]) -> None:
-    """Writes a file that `read_state` reads, with the SHA-256 of all that is in it."""
+    """Writes a file for `read_state`, with the SHA-256 of its content."""
     write_bytes(path, state_bytes(state, {**content, _HASH: _hash(state, content)}))
 
 
 def read_state(path: Path) -> tuple[Weights, dict[str, Any]]:
     """Returns tensors and content of a file; raises DamagedFile if it is not what `write_state` or `state_bytes` wrote.
 
-    A file with a hash of its content has to agree with it.
+    If the file has a hash, its content must match it.
     """
     return state_of(read_bytes(path), path)
 
 
 def state_of(data: bytes, path: Path) -> tuple[Weights, dict[str, Any]]:
-    """Returns tensors and content of a file whose bytes are given; raises as `read_state`."""
+    """Returns tensors and content of a file given as bytes; raises as `read_state`."""
     try:
         state = safetensors.torch.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
@@ -90,7 +90,7 @@ def state_of(data: bytes, path: Path) -> tuple[Weights, dict[str, Any]]:
 
 
 def check_finite(state: Mapping[str, Tensor], path: Path) -> None:
-    """Raises DamagedFile naming the first tensor of a file that holds what is no finite number."""
+    """Raises DamagedFile naming the first tensor of a file that has a number that is not finite."""
     for name, tensor in state.items():
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise DamagedFile(f"{path} cannot be used: {name} holds numbers that are not finite; train it again")
@@ -103,7 +103,7 @@ def _hash(state: Mapping[str, Tensor], content: Mapping[str, Any]) -> str:
     result = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for name, tensor in sorted(state.items()):
         result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        # As bytes: not every type of torch's is one of NumPy's.
+        # Hashed as bytes, since NumPy lacks some of torch's dtypes.
         result.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return result.hexdigest()
 

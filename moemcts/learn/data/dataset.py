@@ -1,4 +1,4 @@
-"""Samples as training sees them: views, phases, shuffled batches."""
+"""Samples as used in training: views, phases, shuffled batches."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.native import core
 
 CHUNK = 4096
-"""Views that are encoded or gated at once where all of them are."""
+"""Views per chunk where all samples are encoded or gated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """B samples with all that a loss needs."""
+    """B samples with everything a loss needs."""
 
     planes: FloatArray
     """`[B, *observation_shape]`."""
     actions: IntArray
-    """What was played, `[B]`."""
+    """Actions played, `[B]`."""
     policy: Visits | None
-    """The search's visits, B rows that sum to one: all on the action played where they are not known, None where they
-    are known of no sample of the dataset."""
+    """Search visits, B rows that sum to one; where a sample's are unknown, all are on the action played. None if no
+    sample of the dataset has visits."""
     returns: FloatArray
     """`[B, P]`, column 0 for the viewing player."""
     plies_to_end: IntArray
     """`[B]`."""
     weights: FloatArray
-    """How much each sample counts, `[B]`."""
+    """Sample weights, `[B]`."""
     values: FloatArray | None = None
-    """What values are held against in place of returns, `[B, P]`; None where that is the returns."""
+    """Value targets in place of returns, `[B, P]`; None if the returns are the targets."""
 
     def __len__(self) -> int:
         return len(self.actions)
 
 
 class Dataset:
-    """Samples of one game. Phases and planes are computed from positions when asked for: it serves every gate."""
+    """Samples of one game; phases and planes are computed from positions on demand, so that it serves every gate."""
 
     def __init__(
         self,
@@ -59,18 +59,17 @@ class Dataset:
         folder: Path | None = None,
         targets: FloatArray | None = None,
     ) -> None:
-        """Joins shards; their positions stay where they are.
+        """Joins shards without copying their positions.
 
-        In memory are 34 bytes per sample and 4 per player, of searched ones 12 more and 6 per action that was visited
+        Takes 34 bytes of memory per sample and 4 per player; for samples of a search 12 more and 6 per visited action
         (8 in games of more than 65,536 actions): about 40 without visits, about 230 with those of 30 actions.
 
-        In `folder`, where one is given, phase weights are kept. `targets` `[N, P]` are what values are learned from in
-        place of returns.
+        Phase weights are cached in `folder`, if given. `targets` `[N, P]` are value targets in place of returns.
         """
         self.game = game
         self.id = name
         self.parts = frozenset([name, *parts]) - {""}
-        """The names of these samples and, where they were joined, of what was; also where some games were drawn."""
+        """The ids of these samples and of the datasets they were joined from; subsets keep them."""
         self._samples = _Samples(game, shards, PhaseWeights(folder, name), targets)
         self._rows = np.arange(self._samples.num_samples)
         self._phase_weights: dict[str, FloatArray] = {}
@@ -89,23 +88,23 @@ class Dataset:
 
     @property
     def rows(self) -> IntArray:
-        """Which samples of the files these are, `[N]`."""
+        """Indices of these samples in the files, `[N]`."""
         return self._rows
 
     def games(self) -> IntArray:
-        """Returns the number of the game that each sample is from, `[N]`."""
+        """Returns the game number of each sample, `[N]`."""
         return np.asarray(self._samples.game[self._rows], dtype=np.int64)
 
     def plies_to_end(self) -> IntArray:
-        """Returns how many plies the game still went on after each position, `[N]`."""
+        """Returns the number of plies from each position to the end of its game, `[N]`."""
         return np.asarray(self._samples.plies_to_end[self._rows], dtype=np.int64)
 
     def actions(self, rows: IntArray) -> IntArray:
-        """Returns what was played in the given rows."""
+        """Returns the actions played in the given rows."""
         return np.asarray(self._samples.action[self._rows[rows]], dtype=np.int64)
 
     def returns(self, rows: IntArray) -> FloatArray:
-        """Returns what came of it, `[len(rows), P]`, column 0 for the viewing player."""
+        """Returns the game's returns for the given rows, `[len(rows), P]`, column 0 for the viewing player."""
         return np.asarray(self._samples.returns[self._rows[rows]], dtype=np.float32)
 
     def views(self, rows: IntArray) -> Views:
@@ -113,20 +112,20 @@ class Dataset:
         return self._samples.views(self._rows[rows])
 
     def positions(self, rows: IntArray) -> Packed:
-        """Returns the positions of the given rows as bytes, in that order."""
+        """Returns the packed positions of the given rows, in that order."""
         return self._samples.positions(self._rows[rows])
 
     def players(self, rows: IntArray) -> IntArray:
-        """Returns through whose eyes the given rows are, `[len(rows)]`."""
+        """Returns the viewing players of the given rows, `[len(rows)]`."""
         return np.asarray(self._samples.player[self._rows[rows]], dtype=np.int64)
 
     def are_searched(self, rows: IntArray) -> BoolArray:
-        """Returns of which of the given rows the search's visits are known."""
+        """Returns which of the given rows have search visits."""
         visits = self._samples.visits
         return np.zeros(len(rows), dtype=np.bool_) if visits is None else visits.are_known(self._rows[rows])
 
     def values(self, rows: IntArray) -> FloatArray:
-        """Returns what the players of the given rows expected, `[len(rows)]`, nan where nothing is known of it."""
+        """Returns the values that the players of the given rows expected, `[len(rows)]`, nan where unknown."""
         known = self._samples.values
         return np.full(len(rows), np.nan, dtype=np.float32) if known is None else known[self._rows[rows]]
 
@@ -139,7 +138,7 @@ class Dataset:
         return part
 
     def split(self, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
-        """Returns the samples without and with those of a random `fraction` of the games, at least one each.
+        """Returns the samples to train on and those held out, a random `fraction` of the games; at least one game each.
 
         Raises MoemctsError if there are fewer than two games.
         """
@@ -152,15 +151,16 @@ class Dataset:
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
     def seen_as(self, game: Game) -> Dataset:
-        """Returns the samples as another game encodes their positions, which it must store as this one does."""
+        """Returns the samples as encoded by another game, which must store positions as this one does."""
         other = self.take(np.arange(len(self)))
         other.game, other._phase_weights = game, {}
         other._samples = self._samples.seen_as(game)
         return other
 
     def some_games(self, num_samples: int) -> Dataset:
-        """Returns whole games drawn at random with about so many samples in all, the same each time; all if there are
-        fewer. A smaller number draws some of the games that a larger one does.
+        """Returns randomly drawn whole games with about `num_samples` samples in total, or all if there are fewer.
+
+        The draw is always the same; a smaller number draws a subset of the games of a larger one.
         """
         games, counts = np.unique(self.games(), return_counts=True)
         order = np.random.default_rng(len(games)).permutation(len(games))
@@ -172,9 +172,9 @@ class Dataset:
         return part
 
     def phase_weights(self, gate: PhaseGate) -> FloatArray:
-        """Returns how much each phase of the gate applies to each sample, `[N, K]`.
+        """Returns the weight of each phase of the gate for each sample, `[N, K]`.
 
-        They are computed once per gate, for all samples of the files, and kept beside these.
+        Weights are computed once per gate, for all samples of the files, and cached beside these.
         """
         key = gate_fingerprint(gate, self.game)
         if key not in self._phase_weights:
@@ -182,7 +182,7 @@ class Dataset:
         return self._phase_weights[key]
 
     def phase_counts(self, gate: PhaseGate) -> dict[str, float]:
-        """Returns how many samples each phase has: the sum of its weights, by name."""
+        """Returns the number of samples of each phase, by name: the sum of its weights."""
         sums = self.phase_weights(gate).sum(axis=0, dtype=np.float64)
         return {name: float(count) for name, count in zip(gate.phase_names, sums, strict=True)}
 
@@ -195,9 +195,9 @@ class Dataset:
         *,
         share: tuple[int, int] = (0, 1),
     ) -> Batch:
-        """Returns the given rows; each is transformed by a random one of the symmetries and the identity.
+        """Returns the given rows as a batch; each is transformed by a random one of the symmetries and the identity.
 
-        With `share` `(i, n)` it is only every `n`-th row from `i` on, each as it would be in the whole batch.
+        With `share` `(i, n)`, the batch has only every `n`-th row from `i` on, each as it would be in the whole batch.
         """
         drawn = np.random.default_rng(list(seed)).integers(len(symmetries) + 1, size=len(rows))[share[0] :: share[1]]
         rows = rows[share[0] :: share[1]]
@@ -231,24 +231,24 @@ class Dataset:
 
 
 def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:
-    """Returns the rows of each batch of one epoch."""
+    """Returns the rows of each batch of one epoch, shuffled; samples of weight 0 are left out."""
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(weights > 0))
     return np.array_split(rows, max(num_batches(weights, size), 1))
 
 
 def num_batches(weights: FloatArray, size: int) -> int:
-    """Returns how many batches one epoch has."""
+    """Returns the number of batches per epoch."""
     return -(-int((weights > 0).sum()) // size)
 
 
 def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
-    """Yields the rows in parts of at most `size`."""
+    """Yields the rows in chunks of at most `size`."""
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 
 
 class _Samples:
-    """Shards side by side: arrays per sample in memory, positions as they are."""
+    """Joined shards: per-sample arrays in memory, positions where they are."""
 
     def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights, targets: FloatArray | None) -> None:
         arrays = {name: np.concatenate([getattr(shard, name) for shard in shards]) for name in PER_SAMPLE}
@@ -265,7 +265,7 @@ class _Samples:
         self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
 
     def seen_as(self, game: Game) -> _Samples:
-        """Returns the same samples as another game encodes them."""
+        """Returns the same samples as encoded by another game."""
         other = copy.copy(self)
         other._rules = game
         return other
@@ -275,7 +275,7 @@ class _Samples:
         return self._rules.unpack(self.positions(samples), np.asarray(self.player[samples], dtype=np.int64))
 
     def positions(self, samples: IntArray) -> Packed:
-        """Returns the positions of samples as bytes, in that order."""
+        """Returns the packed positions of samples, in that order."""
         parts, rows = self._shard[samples].astype(np.int64), self._position[samples].astype(np.int64)
         return Packed(*core.gather_rows(self._data, self._offsets, parts, rows))
 

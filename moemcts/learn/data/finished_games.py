@@ -1,4 +1,4 @@
-"""The finished games of a shard that is not written yet: on disk, so that a kill loses none of them."""
+"""The finished games of a shard that is not written yet, saved to disk so that a kill loses few of them."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from moemcts.learn.identity import check_same
 from moemcts.store import digest, read_bytes, write_bytes
 
 SECONDS_UNWRITTEN = 20.0
-"""How long finished games wait for others to be written with, if rounds take as long as the last one."""
+"""Longest time that finished games wait to be written together, if rounds take as long as the last one."""
 _HASH = 16
 """Digits of a file's hash in its name."""
 
 
 class FinishedGames:
-    """The finished games of one shard, those from before an interruption among them.
+    """The finished games of one shard, including those from before an interruption.
 
-    They are in a folder of their own, several to a file, as long as the shard is being made: a `with` around that ends
-    with the folder removed, or where it was broken off, with all games in it. A file is named by the hash of its
-    content, so that one that is not whole is known; it does not count, and its games are played again.
+    They have a folder of their own, several to a file, while the shard is being made. Leaving the `with` block removes
+    the folder, or, on an exception, saves all games in it. A file is named by the hash of its content; one that does
+    not match is ignored, and its games are played again.
     """
 
     def __init__(self, folder: Path, dataset: Mapping[str, Any]) -> None:
-        """Takes the games that are in the folder, and what the dataset is of, as its manifest begins.
+        """Loads the games in the folder; `dataset` describes their dataset, as its manifest begins.
 
-        Raises ForeignData where these games are of another dataset, of whatever size.
+        Raises ForeignData if these games are of another dataset, regardless of the number of samples.
         """
         self.records: dict[int, Records] = {}
-        """By the number of the game."""
+        """Keyed by game number."""
         self._folder = folder
         self._dataset = unasked(dataset)
         self._unwritten: list[int] = []
@@ -51,19 +51,19 @@ class FinishedGames:
                 self.records |= self._read(path)
 
     def num_samples(self, first: int) -> int:
-        """Returns how many samples the games have from a number on, up to the first that is not there."""
+        """Returns the number of samples of consecutive games from a number on, up to the first missing game."""
         there = itertools.takewhile(self.records.__contains__, itertools.count(first))
         return sum(len(self.records[number]) for number in there)
 
     def add(self, number: int, records: Records) -> None:
-        """Takes in a game that is over."""
+        """Adds a game that is over."""
         if not self._unwritten:
             self._unwritten_since = time.monotonic()
         self.records[number] = records
         self._unwritten.append(number)
 
     def end_round(self) -> None:
-        """Writes games that would have waited too long after another round."""
+        """Writes the waiting games if they would wait too long for the end of the next round."""
         now = time.monotonic()
         next_ends = now + now - self._round_began
         self._round_began = now
@@ -71,7 +71,7 @@ class FinishedGames:
             self.save()
 
     def save(self) -> None:
-        """Writes all games that are not on disk; raises MoemctsError where it cannot."""
+        """Writes all games that are not on disk; raises MoemctsError on failure."""
         if not self._unwritten:
             return
         arrays = {

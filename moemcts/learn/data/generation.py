@@ -1,4 +1,4 @@
-"""Games of scripted or searching agents become a dataset."""
+"""Generates datasets from games of scripted or searching agents."""
 
 from __future__ import annotations
 
@@ -38,20 +38,19 @@ def generate(
 ) -> Path:
     """Plays games, one agent per seat, until exactly `num_samples` decisions are on disk; returns `out`.
 
-    All decisions of active players are logged except forced ones and those that a `Varied` agent makes at random, or a
-    random share `keep` of the positions: then as many samples come from more games, whose results are what the value
-    is learned from. With `only_first`, these are decisions of the first agent, and all agents move on by a seat from
-    game to game.
+    All decisions of active players are logged except forced ones and random ones of a `Varied` agent. With `keep` below
+    1, only a random share of the positions is logged: the same number of samples then comes from more games, whose
+    results are the value targets. With `only_first`, only decisions of the first agent are logged, and all agents move
+    on by a seat from game to game.
 
-    Games are played `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed
-    and their number only: how many are played at once changes nothing. Shard `i` holds the games from
-    `i * games_per_shard`. A game that is over is on disk soon, see `FinishedGames`: a generation that was interrupted
-    goes on with these when it is called again, and ends in the same bytes. It may be asked for another number of
-    samples then, and ends as if it had been from the beginning; but not for fewer than it has up to the first game that
-    is not over.
+    Games are played `parallel_games` at a time, with each agent deciding in all of them at once. They depend only on
+    the seed and their number, not on how many are played at once. Shard `i` holds the games from `i * games_per_shard`.
+    Finished games are saved to disk early, see `FinishedGames`: an interrupted generation resumes from them when it is
+    called again, and produces the same bytes. It may then ask for another number of samples, with the same result as if
+    it had from the start, but not for fewer than it has up to the first unfinished game.
 
     Raises ForeignData if `out` holds a dataset made otherwise, UsageError for fewer samples than it has, MoemctsError
-    where games have no samples, ValueError unless there is one agent per seat.
+    if games yield no samples, ValueError unless there is one agent per seat.
     """
     if len(agents) != game.spec.num_players:
         raise ValueError(f"expected {game.spec.num_players} agents, one per seat, got {len(agents)}")
@@ -70,11 +69,12 @@ def generate(
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
     if begun and begun.get(NUM_ASKED) != num_samples:
         _check_enough(out, writer, num_samples, games_per_shard)
-        # At once, so that what is played from here on is not lost to the number from before either.
+        # Saved at once: a later call with the former number is then checked too, and drops no games played from here
+        # on.
         writer.save()
     games = _Source(game, agents, seed, keep, only_first)
     for shard in range(writer.num_shards):
-        # A kill between a shard and the end of its games has left these.
+        # Left over from a kill between writing a shard and removing its games.
         shutil.rmtree(_games_folder(out, shard), ignore_errors=True)
     num_without = 0
     while writer.num_samples < num_samples:
@@ -97,7 +97,7 @@ def generate(
                 + (f" after {max(first_plies)} plies at random; take fewer random plies" if any(first_plies) else "")
             )
     if not writer.is_complete:
-        # The shards are just enough: games behind one that is not over were for more.
+        # The shards hold exactly enough: finished games after an unfinished one were for a larger number.
         writer.finish()
         shutil.rmtree(_games_folder(out, writer.num_shards), ignore_errors=True)
     on_progress(writer.num_samples, num_samples)
@@ -105,24 +105,24 @@ def generate(
 
 
 FRUITLESS = 1000
-"""Games without a sample, of those that are kept, after which none is expected of others."""
+"""Games without a sample, scaled by `keep`, after which generation gives up."""
 FIRST_PLY = "samples_from_ply"
-"""What a manifest says of the agents in whose games plies at random are no samples, as they once were."""
+"""Manifest key for the plies from which agents' decisions are samples; datasets without it have random ones too."""
 
 
 def _games_folder(out: Path, shard: int) -> Path:
-    """Returns where the finished games of a shard are until it is written."""
+    """Returns the folder of a shard's finished games, in use until the shard is written."""
     return out / f"shard-{shard:05d}.games"
 
 
 def _begun(out: Path) -> dict[str, Any]:
-    """Returns where the samples come from that a folder holds already; nothing where it holds none."""
+    """Returns the source of the samples that a folder already holds; empty if it holds none."""
     found = read_toml(out / MANIFEST).get("source") if (out / MANIFEST).exists() else None
     return dict(found) if isinstance(found, Mapping) else {}
 
 
 def _check_enough(out: Path, writer: ShardWriter, num_samples: int, games_per_shard: int) -> None:
-    """Raises UsageError where there are more samples than are asked for."""
+    """Raises UsageError if there are more samples than requested."""
     finished = FinishedGames(_games_folder(out, writer.num_shards), writer.head)
     there = writer.num_samples + finished.num_samples(writer.num_shards * games_per_shard)
     if num_samples < there:
@@ -130,7 +130,7 @@ def _check_enough(out: Path, writer: ShardWriter, num_samples: int, games_per_sh
 
 
 def _check_random(out: Path, begun: Mapping[str, Any], source: Mapping[str, Any]) -> None:
-    """Raises ForeignData where `out` holds a dataset whose samples begin with plies at random."""
+    """Raises ForeignData if `out` holds a dataset whose samples include plies at random."""
     if begun.get("agents") == source["agents"] and FIRST_PLY not in begun:
         raise ForeignData(
             f"{out} was begun when plies at random were samples too, which they no longer are; "
@@ -140,18 +140,18 @@ def _check_random(out: Path, begun: Mapping[str, Any], source: Mapping[str, Any]
 
 @dataclass(eq=False, kw_only=True)
 class _LoggedTable(Table):
-    """A game whose decisions are written down."""
+    """A game whose decisions are logged."""
 
     log: GameLog
     choice: np.random.Generator
     """Decides which positions are kept."""
     learners: frozenset[Player]
-    """Whose decisions are written down."""
+    """Players whose decisions are logged."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """What the games of a dataset depend on, beside their numbers."""
+    """What the games of a dataset depend on, besides their numbers."""
 
     game: Game
     agents: Sequence[Agent]
@@ -160,7 +160,7 @@ class _Source:
     only_first: bool
 
     def open(self, number: int) -> _LoggedTable:
-        """Returns the start of a game."""
+        """Returns a game at its start."""
         num_players = self.game.spec.num_players
         start = self._seed(number).generate_state(1, np.uint64)[0]
         first = number % num_players if self.only_first else 0
@@ -176,7 +176,7 @@ class _Source:
         )
 
     def note(self, step: Step[_LoggedTable]) -> None:
-        """Writes down what was decided where there was a choice; raises AgentFailure where an agent has failed."""
+        """Logs the decisions that had several options; raises AgentFailure if an agent has failed."""
         step.check()
         if step.table.choice.random() < self.keep:
             decided = zip(step.players, step.decisions, step.num_legal, strict=True)
@@ -186,7 +186,7 @@ class _Source:
             step.table.log.pay(step.state, step.table.state, self.game.spec.discount)
 
     def _counts(self, step: Step[_LoggedTable], player: Player) -> bool:
-        """Returns whether what a player decided is learned from."""
+        """Returns whether a player's decision is a sample."""
         table = step.table
         return player in table.learners and step.state.ply >= plies_at_random(table.agents[player])
 
@@ -195,7 +195,7 @@ class _Source:
 
 
 class _Shard:
-    """The games of one shard, as many as are needed for the samples that are wanted."""
+    """The games of one shard, as many as the requested number of samples takes."""
 
     def __init__(self, source: _Source, numbers: range, num_wanted: int, finished: FinishedGames) -> None:
         self._source = source
@@ -203,12 +203,12 @@ class _Shard:
         self._num_wanted = num_wanted
         self._finished = finished
         self._num_samples = {number: len(records) for number, records in finished.records.items()}
-        """Of each game, so far."""
+        """Per game, so far."""
         self._tables: dict[int, _LoggedTable] = {}
-        """Of the games that are under way."""
+        """The games in progress."""
 
     def play(self, parallel_games: int, on_progress: Callable[[int], None]) -> Records:
-        """Returns the first samples of the games, or all if there are fewer."""
+        """Returns the first `num_wanted` samples of the games, or all if there are fewer."""
         on_progress(self._num_done())
         for steps in play(self._source.game, self._open(), max_parallel=parallel_games):
             for step in steps:
@@ -244,7 +244,7 @@ class _Shard:
         return range(self._numbers.start, self._end())
 
     def _end(self) -> int:
-        """Returns the number behind the games that are needed, as far as is known."""
+        """Returns the end of the range of games needed, as far as known."""
         logged = 0
         for number in self._numbers:
             if logged >= self._num_wanted:

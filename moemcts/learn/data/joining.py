@@ -1,4 +1,4 @@
-"""Several datasets of one game become one: games of several machines, or of several kinds of play."""
+"""Joins datasets of one game, from several machines or of several kinds of play."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from moemcts.learn.data.shards import ShardWriter, dataset_id, part_ids, played_
 
 
 def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "") -> Path:
-    """Writes the samples of complete datasets behind one another, the games of all numbered through; returns `out`.
+    """Writes the samples of complete datasets one after another, numbering their games consecutively; returns `out`.
 
-    The manifest says of each part what its own says of where its samples come from. A join that was interrupted goes
-    on when it is called again, and ends in the same bytes.
+    The manifest records the sources of the samples of each part. An interrupted join resumes when it is called again,
+    and produces the same bytes.
 
-    Raises ForeignData where one is of another game or encoding, or `out` holds another dataset, DamagedFile where one
-    is unfinished or damaged, UsageError for less than two and where games are in two of them.
+    Raises ForeignData if one is of another game or encoding, or `out` holds another dataset, DamagedFile if one is
+    unfinished or damaged, UsageError for fewer than two datasets or if two of them have games in common.
     """
     if len(folders) < 2:
         raise UsageError(f"expected two datasets to join, or more, got {len(folders)}")
@@ -40,7 +40,7 @@ def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "")
 
 
 def _parts(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Returns where the samples of a dataset come from, of one that was joined of each part."""
+    """Returns the sources of a dataset's samples, one for each part if it was joined."""
     source = manifest["source"]
     return list(source.get("joined", [{"id": dataset_id(manifest), **source}]))
 

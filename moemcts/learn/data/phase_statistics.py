@@ -1,4 +1,4 @@
-"""What a gate makes of a dataset, and how far two gates say the same."""
+"""Statistics of a gate's phases in a dataset, and the agreement of two gates."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class PhaseCount:
 
     name: str
     share: float
-    """Of all weight."""
+    """Share of the total weight."""
     mean_ply: float
-    """Weighed; 0 where the phase never is."""
+    """Weighted mean; 0 for a phase that does not occur."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseStatistics:
-    """What a gate makes of a dataset; the phase of a position is its weightiest."""
+    """Statistics of a gate's phases in a dataset; the phase of a position is the one with the largest weight."""
 
     num_positions: int
     phases: list[PhaseCount]
     changes_per_game: float
-    """How often a player's phase changes from one of its positions to the next."""
+    """How often the phase changes between consecutive positions of a player; a mean over games and players."""
     returns_per_game: float
     """How often it changes to an earlier phase."""
     mean_top_weight: float
-    """1 for a gate that is hard."""
+    """1 for a hard gate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +40,13 @@ class Agreement:
     """How two gates divide the same positions."""
 
     shares: list[list[float]]
-    """Of the positions in each phase of the one, the share in each phase of the other."""
+    """Row `i`: of the positions in phase `i` of the first gate, the share in each phase of the second."""
     adjusted_rand: float
-    """1 where both divide alike, 0 as by chance (Hubert and Arabie 1985)."""
+    """Adjusted Rand index: 1 where both divide alike, 0 as by chance (Hubert and Arabie 1985)."""
 
 
 def phase_statistics(dataset: Dataset, gate: PhaseGate) -> PhaseStatistics:
-    """Returns the counts of a gate's phases."""
+    """Returns the statistics of a gate's phases."""
     weights = dataset.phase_weights(gate).astype(np.float64)
     plies, players = _plies_and_players(dataset)
     totals = weights.sum(axis=0)
@@ -70,7 +70,7 @@ def phase_statistics(dataset: Dataset, gate: PhaseGate) -> PhaseStatistics:
 
 
 def agreement(dataset: Dataset, gate: PhaseGate, other: PhaseGate) -> Agreement:
-    """Returns how the phases of two gates fall together."""
+    """Returns how the phases of two gates coincide."""
     counts = np.zeros((gate.num_phases, other.num_phases))
     pair = (dataset.phase_weights(gate).argmax(axis=1), dataset.phase_weights(other).argmax(axis=1))
     np.add.at(counts, pair, 1)

@@ -1,4 +1,4 @@
-"""Phase weights of a dataset: computed once for each gate, and kept in files beside the samples."""
+"""Phase weights of a dataset, computed once per gate and cached in files beside the samples."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from moemcts.store import digest, write_bytes
 
 FOLDER = "phases"
 CHUNK = 4096
-"""Views that a gate sees at once."""
+"""Views per gate evaluation."""
 NUM_COMPARED = 64
-"""Samples whose weights are computed again whenever a file is opened: a gate that was changed is found out."""
+"""Samples whose weights are recomputed whenever a file is opened, to detect a changed gate."""
 
 
 class PhaseWeights:
     """The phase weights of one dataset.
 
-    A file is named by the gate's fingerprint and says which samples and gate it is of. Of a gate that puts every
-    sample into one phase it holds the phases, else the weights. Where nothing can be written, nothing is kept.
+    A file is named by the gate's fingerprint and records which samples and gate it is of. For a gate that puts every
+    sample into one phase it holds the phases, else the weights. If no folder is writable, no file is kept.
     """
 
     def __init__(self, folder: Path | None, dataset: str) -> None:
-        """`folder` is that of the dataset, None where it is in memory only; `dataset` names exactly its samples."""
+        """`folder` is that of the dataset, None if it is in memory only; `dataset` identifies exactly its samples."""
         self._folders = [] if folder is None else _places(folder)
         self._dataset = dataset
         self._known: dict[str, FloatArray] = {}
 
     def of(self, gate: PhaseGate, fingerprint: str, num_samples: int, views: Callable[[IntArray], Views]) -> FloatArray:
-        """Returns the weights of all samples, `[N, K]`, given what makes views of rows."""
+        """Returns the weights of all samples, `[N, K]`; `views` makes views of rows."""
         if fingerprint not in self._known:
             found = self._read(gate, fingerprint, num_samples, views)
             if found is None:
@@ -50,7 +50,7 @@ class PhaseWeights:
     def _read(
         self, gate: PhaseGate, fingerprint: str, num_samples: int, views: Callable[[IntArray], Views]
     ) -> FloatArray | None:
-        """Returns what is kept, None where there is nothing, or it is not what this gate says here."""
+        """Returns the cached weights; None if there are none, or they are not what the gate computes here."""
         rows = np.unique(np.linspace(0, max(num_samples - 1, 0), NUM_COMPARED).astype(np.int64))[:num_samples]
         for folder in self._folders:
             with contextlib.suppress(DamagedFile):
@@ -82,14 +82,14 @@ def _computed(gate: PhaseGate, rows: IntArray, views: Callable[[IntArray], Views
 
 
 def _are_hard(weights: FloatArray) -> bool:
-    """Returns whether every row has one phase, and its number fits a byte."""
+    """Returns whether every row has a single phase, whose number fits a byte."""
     num_samples, num_phases = weights.shape
     num_ones, num_counting = int(np.count_nonzero(weights == 1)), int(np.count_nonzero(weights))
     return bool(num_phases <= 256 and num_ones == num_counting == num_samples)
 
 
 def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
-    """Returns the weights in a file; raises DamagedFile where they are not those of `head`."""
+    """Returns the weights in a file; raises DamagedFile if they are not those of `head`."""
     arrays, found = read_container(path)
     if len(arrays) != 1:
         raise DamagedFile(f"{path} holds no phase weights: expected one array, got {len(arrays)}")
@@ -104,9 +104,9 @@ def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
 
 
 def _places(folder: Path) -> list[Path]:
-    # The folder in which somebody stands has no name of its own.
+    # The current folder, `.`, has no name of its own.
     named = Path(os.path.abspath(folder))
-    # A folder that may not be written, as that of a shared dataset, has its files beside it.
+    # If the folder is read-only, as that of a shared dataset may be, its files are beside it.
     return [named / FOLDER, named.with_name(f".{named.name}.{FOLDER}")]
 
 
