@@ -1,4 +1,4 @@
-"""What comes from outside is looked at once: samples that no game can have made are refused where they are opened."""
+"""Checks samples from outside: those that no game can have produced are rejected when they are opened."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from moemcts.game import Game, IntArray
 from moemcts.learn.data.records import PER_SAMPLE, Records, Visits
 
 NUM_REPLAYED = 10_000
-"""Samples of a shard, evenly spread, whose action is looked up among the legal ones of their position."""
+"""Samples of a shard, evenly spaced, whose action must be legal in their position."""
 CHUNK = 4096
 NEAR = 1e-3
-"""How far shares may sum from one, and returns lie beyond it: they are stored in single precision."""
+"""Tolerance of the sum of shares and of the range of returns and values, which are stored in single precision."""
 
 
 def check_records(records: Records, game: Game, where: Path) -> None:
@@ -31,7 +31,7 @@ def check_records(records: Records, game: Game, where: Path) -> None:
 
 
 def check_made(records: Records, game: Game) -> None:
-    """Raises MoemctsError for samples whose numbers no game can have, before they are written: of its agent, mostly."""
+    """Raises MoemctsError for samples with impossible numbers, mostly an agent's fault, before they are written."""
     if fault := _numbers(records, game):
         name = game.spec.name
         raise MoemctsError(f"games of {name} gave what no sample may have: {fault}; see moemcts check {name}")
@@ -77,7 +77,7 @@ def _ranges(records: Records, game: Game) -> str:
         if wrong.any():
             limit = f" and below {below[name]}" if name in below else ""
             return f"expected every {name} to be at least 0{limit}, got {array[wrong][0]} in row {int(wrong.argmax())}"
-    # The comparison is false for what is no number, too.
+    # False for NaN too.
     wrong = ~(np.abs(records.returns) <= 1 + NEAR).all(axis=1)
     if wrong.any():
         return f"expected returns from -1 to 1, got {records.returns[wrong][0].tolist()} in row {int(wrong.argmax())}"

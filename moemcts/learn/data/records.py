@@ -1,4 +1,4 @@
-"""Samples as they are stored: compact positions, and what each player did there and got in the end."""
+"""Samples as they are stored: compact positions, each with a player's action and final return."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from moemcts.ragged import gathered
 
 @dataclass(frozen=True)
 class Visits:
-    """Shares of a search's visits, one ragged row per sample: a policy target richer than one action.
+    """Visit shares of searches, one ragged row per sample: a policy target richer than one action.
 
-    The row of a sample whose player weighed no actions is empty; no row has an action twice.
+    The row of a sample without a policy is empty; no row has an action twice.
     """
 
     offsets: IntArray
-    """Row `i` is `offsets[i]:offsets[i + 1]` of the others."""
+    """Row `i` is `offsets[i]:offsets[i + 1]` of the other arrays."""
     actions: IntArray
-    """Of any type of integers."""
+    """Of any integer type."""
     shares: FloatArray
 
     def take(self, rows: IntArray) -> Visits:
@@ -44,7 +44,7 @@ class Visits:
         return Visits(offsets, self.actions[index], self.shares[index])
 
     def where_known(self, played: IntArray) -> Visits:
-        """Returns the same, but all on the action played, `[N]`, in rows without shares."""
+        """Returns the visits with rows without shares set to the action played, `[N]`."""
         counts = np.diff(self.offsets)
         unknown = np.flatnonzero(counts == 0)
         places = self.offsets[unknown]
@@ -60,7 +60,7 @@ class Visits:
 
     @classmethod
     def join(cls, parts: Sequence[Visits]) -> Self:
-        """Returns the rows of all parts, one behind the other."""
+        """Returns the rows of all parts, concatenated."""
         return cls(
             _join_offsets([part.offsets for part in parts]),
             np.concatenate([small_actions(part.actions) for part in parts]),
@@ -69,7 +69,7 @@ class Visits:
 
     @classmethod
     def of(cls, rows: Sequence[tuple[IntArray, FloatArray]]) -> Self:
-        """Returns the rows one behind the other, each given as actions and shares."""
+        """Returns the given rows of actions and shares, concatenated."""
         return cls(
             np.cumsum([0, *(len(actions) for actions, _ in rows)], dtype=np.int64),
             np.concatenate([np.zeros(0, dtype=np.int64), *(actions for actions, _ in rows)]),
@@ -83,21 +83,21 @@ class Records:
 
     positions: Packed
     position: IntArray
-    """Which of the positions each sample is about, `[N]`: one position serves the samples of several players."""
+    """The position of each sample, `[N]`: samples of several players may share one."""
     player: IntArray
-    """Through whose eyes, `[N]`."""
+    """Viewing player, `[N]`."""
     action: IntArray
-    """What that player did, `[N]`."""
+    """Action of that player, `[N]`."""
     returns: FloatArray
-    """What the players got in the end, `[N, P]`; column `k` is for the player `k` seats further on."""
+    """Returns of the players from the position on, `[N, P]`; column `k` is for the player `k` seats further on."""
     plies_to_end: IntArray
-    """How many plies the game still went on, `[N]`; 1 at the last decision."""
+    """Plies to the end of the game, `[N]`; 1 at the last decision."""
     game: IntArray
-    """The number of the game, `[N]`."""
+    """Game number, `[N]`."""
     visits: Visits | None = None
-    """What the players' searches made of the actions; None where no sample has any."""
+    """Visit shares of the players' searches; None if no sample has any."""
     values: FloatArray | None = None
-    """What the players expected, `[N]`, nan where nothing; None where nobody expected anything."""
+    """Values that the players expected, `[N]`, nan where unknown; None if no sample has one."""
 
     def __len__(self) -> int:
         return len(self.action)
@@ -118,7 +118,7 @@ class Records:
         return Records(positions=positions, visits=visits, values=values, **per_sample)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Returns what is written to disk, in as few bytes as hold it."""
+        """Returns the arrays that are written to disk, in compact types."""
         small = {name: getattr(self, name) for name in PER_SAMPLE}
         for name, dtype in PER_SAMPLE.items():
             small[name] = small[name].astype(dtype)
@@ -132,7 +132,7 @@ class Records:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Returns what `arrays` wrote, with the bytes of the positions left where they are."""
+        """Returns the records of which `arrays` were written, without copying the bytes of the positions."""
         visits = None
         if "visit_offsets" in arrays:
             visits = Visits(*(arrays[f"visit_{field.name}"] for field in fields(Visits)))
@@ -145,7 +145,7 @@ class Records:
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Self:
-        """Returns the samples of all parts."""
+        """Returns the samples of all parts, concatenated."""
         parts = [part for part in parts if len(part)] or parts[:1]
         starts = np.cumsum([0, *(len(part.positions) for part in parts)])
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
@@ -163,18 +163,18 @@ PER_SAMPLE = {
     "plies_to_end": np.int32,
     "game": np.int64,
 }
-"""The arrays with one row per sample and their types on disk."""
+"""The arrays with one row per sample, and their types on disk."""
 
 
 def join_visits(parts: Sequence[Records]) -> Visits | None:
-    """Returns the visits of all parts, rows of parts that have none being empty; None where no part has any."""
+    """Returns the visits of all parts, with empty rows for parts that have none; None if no part has any."""
     if all(part.visits is None for part in parts):
         return None
     return Visits.join([part.visits or Visits.of([_NO_SHARES] * len(part)) for part in parts])
 
 
 def join_values(parts: Sequence[Records]) -> FloatArray | None:
-    """Returns the values of all parts, nan in parts that have none; None where no part has any."""
+    """Returns the values of all parts, nan for parts that have none; None if no part has any."""
     if all(part.values is None for part in parts):
         return None
     unknown = [np.full(len(part), np.nan, dtype=np.float32) if part.values is None else part.values for part in parts]
@@ -182,7 +182,7 @@ def join_values(parts: Sequence[Records]) -> FloatArray | None:
 
 
 def small_actions(actions: IntArray) -> IntArray:
-    """Returns actions in two bytes each where these hold all of them, else in four."""
+    """Returns actions as uint16 if all of them fit, else as int32."""
     if actions.dtype == np.uint16:
         return actions
     fits = not len(actions) or 0 <= actions.min() <= actions.max() < 2**16
@@ -193,7 +193,7 @@ _NO_SHARES: tuple[IntArray, FloatArray] = (np.zeros(0, dtype=np.int64), np.zeros
 
 
 class GameLog:
-    """The decisions of one game, until its end tells what they were worth."""
+    """The decisions of one game, collected until its end gives their returns."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -206,7 +206,7 @@ class GameLog:
         self._steps: list[tuple[int, FloatArray, NDArray[np.float64]]] = []
 
     def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
-        """Notes what players decided in a position."""
+        """Adds the decisions of players in a position."""
         if not decisions:
             return
         position = len(self._states)
@@ -218,16 +218,16 @@ class GameLog:
         self.num_samples += len(decisions)
 
     def pay(self, before: State, after: State, discount: float) -> None:
-        """Notes what the step between two positions paid, and what a value is worth before it."""
+        """Adds the rewards and the discounts of the step between two positions."""
         rewards = after.rewards()
         factors = discounts(before, after, discount, len(rewards))
         if rewards.any() or (factors != 1).any():
             self._steps.append((len(self._states), rewards, factors))
 
     def finish(self, game: Game, final: State, outcome: FloatArray | None = None) -> Records:
-        """Returns the samples of the game, which ended with `final`: each with what came of it from there on.
+        """Returns the samples of the game, which ended with `final`, each with the return from its position on.
 
-        `outcome` `[P]` takes the place of the position's returns where the game was broken off.
+        `outcome` `[P]` replaces the returns of `final` if the game was stopped early.
         """
         position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
         returns = self._still_to_come(final.returns() if outcome is None else outcome)[position]
@@ -244,7 +244,7 @@ class GameLog:
         )
 
     def _still_to_come(self, outcome: FloatArray) -> FloatArray:
-        """Returns what each position was worth, `[N, P]`: `v(parent) = rewards(child) + discount * v(child)`."""
+        """Returns the returns from each position on, `[M, P]`: `v(parent) = rewards(child) + discount * v(child)`."""
         value = np.asarray(outcome, dtype=np.float64)
         found = np.tile(value, (len(self._states), 1))
         for num_before, rewards, factors in reversed(self._steps):
@@ -254,7 +254,7 @@ class GameLog:
 
 
 def _visits(policies: Sequence[Policy | None]) -> Visits | None:
-    """Returns the shares of all samples, none where no sample has any."""
+    """Returns the visits of all samples, None if no sample has any."""
     if not any(policies):
         return None
     return Visits.of([_NO_SHARES if policy is None else (policy.actions, policy.shares) for policy in policies])

@@ -1,4 +1,4 @@
-"""Datasets on disk: numbered shards of samples in a folder, and the manifest that says what they are."""
+"""Datasets on disk: numbered shards of samples in a folder, and a manifest that describes them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from moemcts.learn.tensors import map_tensors, tensor_bytes
 from moemcts.store import MANIFEST, digest, read_toml, write_bytes, write_toml
 
 IMPORT_REPORT = "import.json"
-"""What an import leaves in its folder when all is written; its command prints the same."""
+"""The file that an import writes into its folder at the end; its command prints the same."""
 FORMAT = 1
 NUM_ASKED = "num_samples"
-"""What a source calls how many samples there are to be; no sample depends on it."""
+"""Key of a source for the requested number of samples, on which no sample depends."""
 
 
 class ShardWriter:
-    """Writes a dataset, shard by shard, and goes on where an interrupted writer of the same dataset stopped.
+    """Writes a dataset shard by shard, and resumes where an interrupted writer of the same dataset stopped.
 
-    What the manifest names is on disk and whole; what it does not name does not count.
+    Shards that the manifest lists are complete on disk; files that it does not list do not count.
     """
 
     def __init__(self, folder: Path, game: Game, *, reference: str, source: Mapping[str, Any]) -> None:
-        """Starts or continues a dataset.
+        """Starts or resumes a dataset.
 
-        `reference` is how users name the game, `source` where the samples come from: numbers, strings and lists. Of an
-        unfinished dataset another number of samples may be asked for than before. Raises ForeignData if the folder
-        holds another dataset, DamagedFile if its manifest is none.
+        `reference` is how users name the game, `source` describes where the samples come from: numbers, strings and
+        lists. An unfinished dataset may be resumed with another number of samples. Raises ForeignData if the folder
+        holds another dataset, DamagedFile if its manifest is not valid.
         """
         self.folder = folder
         self._game = game
@@ -49,7 +49,7 @@ class ShardWriter:
             "encoding": encoding_fingerprint(game),
         }
         self.head: Mapping[str, Any] = head
-        """How the manifest begins: what the dataset is of."""
+        """The beginning of the manifest, which identifies the dataset."""
         self._manifest: dict[str, Any] = {**head, "complete": False, "num_samples": 0, "num_positions": 0, "shards": []}
         if (folder / MANIFEST).exists():
             raw = read_toml(folder / MANIFEST)
@@ -60,7 +60,7 @@ class ShardWriter:
             found = read_manifest(folder)
             named = found["shards"]
             whole = self._whole_shards(named)
-            # In the order of a manifest that is begun, whatever was read: an interruption is not to be seen.
+            # In the order of a new manifest, whatever was read, so that an interruption leaves no trace.
             self._manifest |= found | head
             self._manifest |= {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
             self._count()
@@ -80,7 +80,7 @@ class ShardWriter:
         return int(self._manifest["num_samples"])
 
     def append(self, records: Records) -> None:
-        """Writes the next shard; raises MoemctsError for samples that could not be read again."""
+        """Writes the next shard; raises MoemctsError for samples that could not be read back."""
         check_made(records, self._game)
         name = f"shard-{self.num_shards:05d}.safetensors"
         content = tensor_bytes(records.arrays())
@@ -98,7 +98,7 @@ class ShardWriter:
         self.save()
 
     def finish(self, last: Records | None = None) -> None:
-        """Declares the dataset complete, with a last shard where there is one more."""
+        """Marks the dataset as complete, with a last shard if one is given."""
         self._manifest["complete"] = True
         if last is None:
             self.save()
@@ -106,11 +106,11 @@ class ShardWriter:
             self.append(last)
 
     def save(self) -> None:
-        """Writes the manifest as it is now."""
+        """Writes the manifest in its current state."""
         write_toml(self.folder / MANIFEST, self._manifest)
 
     def _whole_shards(self, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Returns the shards before the first that is not there as it was written."""
+        """Returns the shards before the first whose file is missing or of another size."""
         for i, shard in enumerate(shards):
             file = self.folder / shard["file"]
             if not file.exists() or file.stat().st_size != shard["num_bytes"]:
@@ -123,7 +123,7 @@ class ShardWriter:
 
 
 def unasked(head: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the beginning of a manifest without how many samples there are to be."""
+    """Returns the beginning of a manifest without the requested number of samples."""
     source = head.get("source")
     if isinstance(source, Mapping):
         source = {key: value for key, value in source.items() if key != NUM_ASKED}
@@ -131,11 +131,11 @@ def unasked(head: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]]:
-    """Returns the manifest and the shards of a complete dataset, positions left on disk until they are looked at.
+    """Returns the manifest and the shards of a complete dataset, memory-mapped.
 
-    Every shard is hashed and looked at when it is first opened, and again when its file is another one. Raises
-    ForeignData if it belongs to another game or encoding, DamagedFile if it is unfinished, not as it was written, or
-    holds what no game of this kind can have made.
+    Every shard is hashed and checked when it is first opened, and again if its file has changed. Raises ForeignData if
+    it belongs to another game or encoding, DamagedFile if it is unfinished, not as it was written, or holds samples
+    that the game cannot have produced.
     """
     manifest = read_manifest(folder)
     check_encoding(folder, manifest["game"], manifest["encoding"], game)
@@ -157,8 +157,9 @@ def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Returns what the manifest of a dataset says; raises DamagedFile where it is none, ForeignData for a format of
-    another version.
+    """Returns the manifest of a dataset.
+
+    Raises DamagedFile if it is not valid, ForeignData for the format of another version.
     """
     path = folder / MANIFEST
     manifest = read_toml(path)
@@ -187,7 +188,7 @@ class _Manifest(Told):
 
 
 def _completion(source: Mapping[str, Any]) -> str:
-    """Returns what completes a dataset whose making was interrupted."""
+    """Returns advice on how to complete an unfinished dataset."""
     if "joined" in source:
         return "join its parts again to complete it"
     if NUM_ASKED in source:
@@ -196,7 +197,7 @@ def _completion(source: Mapping[str, Any]) -> str:
 
 
 def _help(manifest: Mapping[str, Any], path: Path) -> str:
-    """Returns what helps where a shard is missing or not whole, as far as that is known."""
+    """Returns advice for a missing or damaged shard, if there is any."""
     if "joined" in manifest["source"]:
         return f"; remove {path.parent} and join its parts again"
     if "agents" not in manifest["source"]:
@@ -218,28 +219,29 @@ def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Reco
 
 
 def dataset_id(manifest: Mapping[str, Any]) -> str:
-    """Returns a name for exactly these samples: 16 hexadecimal digits."""
+    """Returns an id of exactly these samples: 16 hexadecimal digits."""
     return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]
 
 
 def whole_id(name: str) -> str:
-    """Returns the name of the dataset of whose samples these are some games or all."""
+    """Returns the id of the dataset of which these samples are some games or all."""
     return name.partition(",")[0]
 
 
 def part_ids(manifest: Mapping[str, Any]) -> set[str]:
-    """Returns the names of the samples of a dataset and, where it was joined, of each of its parts."""
+    """Returns the id of a dataset and, if it was joined, those of its parts."""
     joined = manifest["source"].get("joined", [])
     return {dataset_id(manifest), *(str(part["id"]) for part in joined if "id" in part)}
 
 
 def played_by(manifest: Mapping[str, Any]) -> list[str]:
-    """Returns a name for the games of each part of a dataset that was played here; those of two that have a name in
-    common begin with the same games, however many of these each has.
+    """Returns an id of the games of each part of a dataset that was played here.
+
+    Parts of datasets that share an id begin with the same games, however many each has.
     """
     source = manifest["source"]
-    # A game depends on its rules, which users may call by several names, on who plays, the seed and its number; not on
-    # the planes that it is seen by.
+    # A game depends on its rules, which users may reference by several names, on the agents, the seed and its number,
+    # but not on the planes that encode it.
     return [
         json.dumps([manifest["encoding"]["actions"], part["agents"], part["seed"]], sort_keys=True)
         for part in source.get("joined", [source])

@@ -1,4 +1,4 @@
-"""What is in a dataset: games, results, lengths, positions that it holds more than once."""
+"""Summary of a dataset: games, results, lengths, repeated positions."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from moemcts.learn.data.dataset import Dataset, chunks_of
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """Counts of one dataset."""
+    """Statistics of one dataset."""
 
     num_samples: int
     num_games: int
     results: tuple[Mapping[str, float], ...]
-    """Of each seat: its mean return, and the share of games that it won, tied and lost, which is a return above, at and
-    below zero. A player alone wins and loses nothing: of it the lowest and the highest return."""
+    """Per seat: mean return, and the shares of games won, tied and lost, that is with a return above, at and below
+    zero. For a game of one player: the lowest, mean and highest return."""
     lengths: Mapping[str, float]
-    """Plies of the games: the shortest, the median, the mean and the longest."""
+    """Plies per game: shortest, median, mean and longest."""
     repeated: float
-    """Share of samples whose position, through the same eyes, an earlier sample has too."""
+    """Share of samples with the same position and viewing player as an earlier sample."""
     searched: float
-    """Share of samples whose player weighed its actions."""
+    """Share of samples with search visits."""
 
 
 def summary(dataset: Dataset) -> Summary:
-    """Returns the counts of a dataset, which is not empty."""
+    """Returns the statistics of a dataset, which must not be empty."""
     rows = np.arange(len(dataset))
     players, games = dataset.players(rows), dataset.games()
     _, first = np.unique(games, return_index=True)
-    # Column 0 is the viewer: seat `k` is `k - player` columns further on.
+    # Column 0 is for the viewing player: seat `k` is `k - player` columns further on.
     returns = dataset.returns(first)
     num_seats = returns.shape[1]
     seats = (np.arange(num_seats) - players[first][:, None]) % num_seats

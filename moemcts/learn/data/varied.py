@@ -1,4 +1,4 @@
-"""Who sits where in games to learn from, and how games of agents that draw nothing at random come to differ."""
+"""Seats agents in games to learn from, and makes games of deterministic agents differ."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def seated(
 ) -> list[Agent]:
     """Returns one agent per seat: a player for each, one for all, or one among opponents of another kind.
 
-    Each plays after `random_plies` at random, which are no samples.
+    Each plays `random_plies` at random first, which are no samples.
     """
     found = [*players, *[against] * (num_seats - 1)] if against else [*players] * (num_seats // len(players))
     if not random_plies:
         return found
-    # Who sits in several seats stays one agent, which is asked for all of them at once.
+    # An agent in several seats stays one object, which decides for all of them at once.
     varied = {id(agent): Varied(agent, random_plies) for agent in found}
     return [varied[id(agent)] for agent in found]
 
 
 def plies_at_random(agent: Agent) -> int:
-    """Returns before which ply an agent plays at random, though it is another one that is learned from."""
+    """Returns the ply before which an agent plays at random; earlier decisions are no samples."""
     return agent.random_plies if isinstance(agent, Varied) else 0
 
 
 class Varied:
-    """Plays at random for some plies and then as another agent, so that no two games are the same."""
+    """Plays at random for some plies and then as another agent, so that games differ."""
 
     def __init__(self, agent: Agent, random_plies: int) -> None:
         self.name = f"{agent.name} after {random_plies} random plies"

@@ -1,4 +1,4 @@
-"""Files that were found to be whole, so that they are not read from end to end again while nobody touches them."""
+"""Remembers which files were verified, so that unchanged files are not hashed again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from moemcts.store import parse_json, write_json
 
 NAME = ".verified.json"
 SETTLED = 2.0
-"""Seconds after a change in which another one may carry the same time."""
+"""Seconds after a change within which another one may have the same timestamp."""
 
 
 class Verified:
-    """What is remembered of the files of one folder: their SHA-256, with size, times and inode when it was computed.
+    """The verified files of one folder: their SHA-256, with size, timestamps and inode when it was computed.
 
-    A file that was changed, replaced or copied is another file. Where nothing can be written, nothing is remembered.
+    A changed, replaced or copied file is no longer verified. If the folder is read-only, nothing is remembered.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,19 +30,19 @@ class Verified:
         self._is_changed = False
 
     def knows(self, path: Path, sha256: str) -> bool:
-        """Returns whether the file was found to have this SHA-256 and is still the same file."""
+        """Returns whether the file was verified to have this SHA-256 and has not changed since."""
         state = _state(path)
         return state is not None and self._found.get(path.name) == [*state, sha256]
 
     def note(self, path: Path, sha256: str) -> None:
-        """Notes that the file has this SHA-256, unless it is so new that the next change might not show."""
+        """Records that the file has this SHA-256, unless it is so new that the next change might go unnoticed."""
         state = _state(path)
         if state is not None and time.time() - max(state[1], state[2]) / 1e9 > SETTLED:
             self._found[path.name] = [*state, sha256]
             self._is_changed = True
 
     def save(self) -> None:
-        """Writes what was noted."""
+        """Writes what was recorded."""
         if self._is_changed:
             with contextlib.suppress(MoemctsError):
                 write_json(self._path, self._found)

@@ -13,10 +13,10 @@ from moemcts.learn.gates.kmeans import Points, nearest
 
 
 class ClusterGate(HardGate):
-    """Puts each view into the cluster whose centre is nearest; phase 0 is the one that comes first in games.
+    """Assigns each view to the cluster with the nearest centre; phase 0 is the one that comes first in games.
 
-    Clusters are those of k-means on standardised features, fitted to a dataset (`moemcts gate fit`). A function of
-    the position alone; a game may go back.
+    Clusters are those of k-means on standardised features, fitted to a dataset (`moemcts gate fit`). The phase depends
+    on the position alone, so a game may return to an earlier one.
     """
 
     name = "kmeans"

@@ -1,4 +1,4 @@
-"""What clusters of positions are made of: means of planes, or of what a network makes of them."""
+"""Features of positions for clustering: means of planes, or of a network's channels."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from moemcts.learn.gates.gate_file import Arrays
 from moemcts.learn.gates.kmeans import Points
 
 CHUNK = 64
-"""Views that a network sees at once: numbers of double precision soon no longer fit into a core's cache."""
+"""Views per forward pass: larger batches in double precision soon no longer fit into a core's cache."""
 DECIMALS = 9
-"""Of a feature: what differs in double precision between machines and batches differs far behind them."""
+"""Decimals of a feature: differences in double precision between machines and batches are far smaller."""
 
 
 class NetworkMakers(Protocol):
-    """What turns the name of a network into one: `moemcts.plugins.Plugins`."""
+    """Creates a network from its name; implemented by `moemcts.plugins.Plugins`."""
 
     def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any: ...
 
 
 class Features(Protocol):
-    """Turns views into points."""
+    """Converts views to points."""
 
     @property
     def names(self) -> Sequence[str]:
-        """One name per feature, for people; empty where they have none."""
+        """One readable name per feature; empty if they have none."""
 
     def count(self, observation_shape: tuple[int, ...]) -> int:
         """Returns F, the number of features of such observations."""
 
     def points(self, views: Views) -> Points:
-        """Returns the features of each view, `[N, F]`; those of one depend on no other."""
+        """Returns the features of each view, `[N, F]`, which do not depend on other views."""
 
     def header(self) -> Mapping[str, Any]:
-        """Returns what, with the arrays, makes these features again."""
+        """Returns what, with the arrays, restores these features."""
 
     def arrays(self) -> Arrays:
-        """Returns what a file has to hold of them."""
+        """Returns the arrays that a file has to hold."""
 
 
 class PlaneFeatures:
-    """The mean of each input plane over the board: how many pieces, how far a counter.
+    """The mean of each input plane over the board, such as a number of pieces or the state of a counter.
 
-    Of an observation that is a vector, its numbers as they are.
+    For a vector observation, its numbers as they are.
     """
 
     def __init__(self, game: Game) -> None:
@@ -73,13 +73,13 @@ class PlaneFeatures:
 
 
 class NetworkFeatures:
-    """The mean of each channel over the board, in what the body of a network gives to its heads.
+    """The mean over the board of each channel that a network's body passes to its heads.
 
     Computed in double precision and rounded, so that they depend neither on the batch nor on the machine.
     """
 
     def __init__(self, reference: str, body: Any) -> None:
-        """Takes a copy of the body of the network that `reference` makes, a `torch.nn.Module`."""
+        """Takes a copy of `body`, a `torch.nn.Module`: the body of the network that `reference` names."""
         self._reference = reference
         self._state = {name: tensor.detach().cpu().clone() for name, tensor in body.state_dict().items()}
         self._body = copy.deepcopy(body).cpu().eval().double().requires_grad_(False)
@@ -87,12 +87,12 @@ class NetworkFeatures:
 
     @classmethod
     def of(cls, reference: str, network: Any) -> NetworkFeatures:
-        """Returns the features of a network; raises MoemctsError where it has no body of its own."""
+        """Returns the features of a network; raises MoemctsError if it has no separate body."""
         return cls(reference, _body_of(reference, network))
 
     @classmethod
     def load(cls, reference: str, arrays: Arrays, game: Game, makers: NetworkMakers, where: str) -> NetworkFeatures:
-        """Returns the features whose `header` and `arrays` were written."""
+        """Returns the features whose `header` and `arrays` were saved."""
         import torch
 
         from moemcts.learn.weights import check_state, load_state, outline
@@ -105,7 +105,7 @@ class NetworkFeatures:
             for name, array in arrays.items()
             if name.startswith("body.")
         }
-        # Compared with a network that takes no memory: sizes that the file only claims are not made.
+        # Checked first against a network without memory, so that sizes that the file only claims are not allocated.
         if (expected := outline(blank)) is not None:
             check_state(_body_of(reference, expected), state, where)
         network = blank()

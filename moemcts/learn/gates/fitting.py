@@ -1,4 +1,4 @@
-"""Fits gates to data: phases are clusters of positions."""
+"""Fits gates to datasets: phases are clusters of positions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from moemcts.learn.gates.features import Features, PlaneFeatures
 from moemcts.learn.gates.kmeans import Points, kmeans
 
 MAX_POSITIONS = 200_000
-"""Positions that are clustered at most; more hardly move the centres."""
+"""Maximum number of positions that are clustered; more hardly move the centres."""
 CONSTANT = 1e-9
-"""A feature that varies less than this says nothing and is left out."""
+"""Standard deviation up to which a feature counts as constant and is ignored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedPhase:
-    """What is in one cluster."""
+    """Statistics of one cluster."""
 
     name: str
     share: float
-    """Of the positions that were clustered."""
+    """Share of the clustered positions."""
     mean_ply: float
     traits: list[tuple[str, float]]
     """The features that differ most from the mean of all positions, in standard deviations."""
@@ -34,12 +34,12 @@ class FittedPhase:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """A fitted gate and what it found."""
+    """A fitted gate, and the statistics of its clusters."""
 
     gate: ClusterGate
     num_positions: int
     explained: float
-    """Share of the features' variance that lies between the clusters."""
+    """Share of the features' variance that is between the clusters."""
     phases: list[FittedPhase]
 
 
@@ -55,10 +55,10 @@ def fit_clusters(
 ) -> Fit:
     """Returns a gate whose phases are the k-means clusters of a dataset's views.
 
-    Each feature (of the planes where none are given) is brought to mean 0 and standard deviation 1, so that each
-    counts alike; those that are constant, and those with a text of `without` in their name, count nothing. Phases are
-    numbered by the mean ply of their positions.
-    Raises MoemctsError where the positions do not make that many clusters, UsageError where `without` names nothing.
+    Features (of the planes by default) are standardised to mean 0 and standard deviation 1; those that are constant,
+    and those with a text of `without` in their name, are ignored. Phases are numbered by the mean ply of their
+    positions. Raises MoemctsError if the positions do not form that many clusters, UsageError if a text of `without`
+    matches no name.
     """
     observed: Features = features or PlaneFeatures(dataset.game)
     rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def fit_clusters(
 
 
 def _named(names: Sequence[str], texts: Sequence[str]) -> list[int]:
-    """Returns which names have one of the texts in them; raises UsageError for a text that none has."""
+    """Returns the indices of names that contain one of the texts; raises UsageError for a text that none contains."""
     for text in texts:
         if not any(text in name for name in names):
             raise unknown_name("feature", text, names)

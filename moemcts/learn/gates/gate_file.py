@@ -1,4 +1,4 @@
-"""Learned gates as files: one safetensors file with all that makes the gate again, for the game it was learned for."""
+"""Learned gates as files: one safetensors file with everything that restores the gate, for the game it is of."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class GateFile:
-    """What a learned gate is made of: arrays, and a header of JSON values."""
+    """The content of a learned gate: arrays, and a header of JSON values."""
 
     def __init__(self, arrays: Arrays, header: Mapping[str, Any], digest: str) -> None:
         self.arrays = arrays
         self.header = header
         self.digest = digest
-        """A name for exactly this gate: 16 hexadecimal digits."""
+        """An id of exactly this gate: 16 hexadecimal digits."""
 
     @property
     def content(self) -> bytes:
-        """The file, byte by byte, with its name and a hash of all that is in it."""
+        """The bytes of the file, with the gate's id and a hash of the content."""
         header = {**self.header, "digest": self.digest}
         return _bytes(self.arrays, {**header, SHA256: content_hash(self.arrays, header)})
 
@@ -45,7 +45,7 @@ class GateFile:
             "encoding": encoding_fingerprint(game),
             **header,
         }
-        # Copies: what the gate was made of may go on learning.
+        # Copied, as their source may be trained further.
         arrays = {name: np.array(array) for name, array in arrays.items()}
         return cls(arrays, header, digest(_bytes(arrays, header))[:16])
 
@@ -53,9 +53,9 @@ class GateFile:
     def read(cls, path: Path, game: Game) -> GateFile:
         """Returns the file at `path`.
 
-        Raises UsageError if there is none, ForeignData if it belongs to another game or encoding, DamagedFile if it is
-        no gate's file, not as it was written, or has a number that is none. What only some kinds of gates have is not
-        checked.
+        Raises UsageError if there is none, ForeignData if it has another format or belongs to another game or encoding,
+        DamagedFile if it is not a gate's file, not as it was written, or has a number that is not finite. Entries that
+        only some kinds of gates have are not checked.
         """
         if not path.is_file():
             raise UsageError(f"expected the file of a gate, {path}, found none")
@@ -64,7 +64,7 @@ class GateFile:
         if told.format != FORMAT:
             raise ForeignData(f"{path} has format {told.format}; this version reads {FORMAT}")
         expected = header.pop(SHA256, None)
-        # Files with neither hash nor digest are from before there were any.
+        # Files with neither hash nor digest are older than these entries.
         if (expected is not None or "digest" in header) and (got := content_hash(arrays, header)) != expected:
             raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
         check_encoding(path, told.game, told.encoding.model_dump(), game)
@@ -74,17 +74,17 @@ class GateFile:
                     f"{path} cannot be used: {name} holds numbers that are not finite; fit the gate again"
                 )
         header.pop("digest", None)
-        # A file without a digest is named by its bytes.
+        # The id of a file without a digest is the hash of its bytes.
         return cls(arrays, header, told.digest or digest(read_bytes(path))[:16])
 
 
 def no_gate(path: Path) -> str:
-    """Returns how an error begins that is about a file of something else."""
+    """Returns the beginning of error messages about files that are not a gate's."""
     return f"{path} is no file of a gate"
 
 
 class _Told(Told):
-    """What the file of every gate says."""
+    """Header entries of every gate file."""
 
     format: int
     kind: str
@@ -98,5 +98,5 @@ def _bytes(arrays: Arrays, header: Mapping[str, Any]) -> bytes:
 
 
 def numbered(num_phases: int) -> tuple[str, ...]:
-    """Returns the names of phases that nobody has named."""
+    """Returns the default names of phases."""
     return tuple(f"phase {i}" for i in range(num_phases))

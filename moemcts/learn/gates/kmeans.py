@@ -1,4 +1,4 @@
-"""k-means: points into clusters, by their distance to the clusters' means."""
+"""k-means clustering."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Points = NDArray[np.float64]
 
 MAX_ITERATIONS = 300
 CHUNK = 65_536
-"""Points whose distances are in memory at once."""
+"""Points per chunk of distances in memory."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Clusters:
     members: NDArray[np.int64]
     """The cluster of each point, `[N]`."""
     inertia: float
-    """Sum of the squared distances to the points' centres, which k-means makes small."""
+    """Sum of the squared distances of points to their centres, which k-means minimises."""
 
 
 def kmeans(points: Points, num_clusters: int, seed: int, *, num_starts: int = 5) -> Clusters:
     """Returns the best clusters of `num_starts` runs of Lloyd's algorithm (1982) on points `[N, F]`.
 
-    Each begins with centres drawn by k-means++ (Arthur and Vassilvitskii 2007) and ends where no point changes its
-    cluster. Raises ValueError where there are fewer different points than clusters.
+    Each starts from centres drawn by k-means++ (Arthur and Vassilvitskii 2007) and ends when no point changes its
+    cluster, or after `MAX_ITERATIONS`. Raises ValueError if there are fewer different points than clusters.
     """
     if num_clusters < 1:
         raise ValueError(f"expected at least one cluster, got {num_clusters}")
@@ -39,7 +39,7 @@ def kmeans(points: Points, num_clusters: int, seed: int, *, num_starts: int = 5)
 
 
 def nearest(points: Points, centres: Points) -> NDArray[np.int64]:
-    """Returns the nearest centre of each point, `[N]`, ties to the earlier; it depends on no other point."""
+    """Returns the nearest centre of each point, `[N]`, the earlier one on ties; independent of other points."""
     found = np.empty(len(points), dtype=np.int64)
     for start in range(0, len(points), CHUNK):
         part = points[start : start + CHUNK]
@@ -49,7 +49,7 @@ def nearest(points: Points, centres: Points) -> NDArray[np.int64]:
 
 
 def _start(points: Points, num_clusters: int, rng: np.random.Generator) -> Points:
-    """Returns points drawn one after the other, each with a chance that grows with its distance to those before."""
+    """Returns points drawn one by one, with probabilities proportional to the squared distance to those before."""
     centres = [points[int(rng.integers(len(points)))]]
     distances = np.square(points - centres[0]).sum(axis=1)
     while len(centres) < num_clusters:
@@ -64,13 +64,13 @@ def _lloyd(points: Points, centres: Points) -> Clusters:
     squares = np.square(points).sum(axis=1)
     members = np.full(len(points), -1, dtype=np.int64)
     for _ in range(MAX_ITERATIONS):
-        # |p - c|^2 without [N, K, F] numbers in memory; rounding may make it slightly negative.
+        # |p - c|^2 without an [N, K, F] array in memory; rounding may make it slightly negative.
         distances = np.maximum(squares[:, None] - 2 * points @ centres.T + np.square(centres).sum(axis=1), 0)
         before, members = members, distances.argmin(axis=1)
         nearby = distances[np.arange(len(points)), members]
         while (empty := np.flatnonzero(np.bincount(members, minlength=len(centres)) == 0)).size:
-            # A cluster that lost all its points begins anew with the point that is worst off, whose own may lose all
-            # that it had. No point begins two.
+            # A cluster that lost all its points restarts from the point farthest from its centre, whose own cluster may
+            # become empty in turn. No point restarts two clusters.
             farthest = int(nearby.argmax())
             members[farthest], nearby[farthest] = empty[0], -1.0
         if np.array_equal(before, members):

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from moemcts.learn.networks.gate import GateNetwork
 
 CHUNK = 16
-"""Views that the gate network sees at once: of more, what a convolution unfolds no longer fits into a core's cache."""
+"""Views per forward pass: for more, the unfolded input of a convolution no longer fits into a core's cache."""
 DECIMALS = 6
-"""Of a learned weight: what differs in double precision between machines and batches differs far behind them."""
+"""Decimals of a learned weight: differences in double precision between machines and batches are far smaller."""
 
 
 class NetworkGate:
-    """Weighs phases by a small network that is trained together with the experts (scheme `mixture`).
+    """Weights phases by a small network that is trained together with the experts (scheme `mixture`).
 
-    Before it is trained, all phases weigh the same; after it, phase 0 is the one that comes first in games. It
-    evaluates in double precision and rounds, so that weights depend neither on the batch nor on the machine. A
-    function of the position alone; a game may go back.
+    Before training, all phases have equal weights; after it, phase 0 is the one that comes first in games. It is
+    evaluated in double precision and rounded, so that weights depend neither on the batch nor on the machine. They
+    depend on the position alone, so a game may return to an earlier phase.
     """
 
     name = "learned"
@@ -52,7 +52,7 @@ class NetworkGate:
 
     @classmethod
     def untrained(cls, game: Game, num_phases: int, channels: int) -> NetworkGate:
-        """Returns a gate that knows nothing yet; raises ValueError for sizes below 1."""
+        """Returns an untrained gate; raises ValueError for sizes below 1."""
         if num_phases < 1 or channels < 1:
             raise ValueError(f"expected phases and channels of at least 1, got {num_phases} and {channels}")
         import torch
@@ -82,7 +82,7 @@ class NetworkGate:
 
 
 def has_to_learn(gate: PhaseGate) -> bool:
-    """Returns whether the gate knows nothing yet: it is to be trained together with its experts."""
+    """Returns whether the gate is untrained: it is to be trained together with its experts."""
     return isinstance(gate, NetworkGate) and not gate.is_trained
 
 

@@ -1,4 +1,4 @@
-"""Learned gates are written, and made again from what was written."""
+"""Saves and loads learned gates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LearnedGate = ClusterGate | NetworkGate
 
 
 def save_gate(path: Path, gate: LearnedGate) -> None:
-    """Writes a learned gate; its path names it wherever a gate is named."""
+    """Writes a learned gate; its path can be used wherever a gate is named."""
     write_bytes(path, gate.file.content)
 
 
@@ -72,7 +72,7 @@ def _network(file: GateFile, game: Game, path: Path) -> NetworkGate:
 
     told = checked(_Network, file.header, no_gate(path))
     state = {name: torch.from_numpy(np.array(array)) for name, array in file.arrays.items()}
-    # Compared with a network that takes no memory: sizes that the file only claims are not made.
+    # Checked first against a network without memory, so that sizes that the file only claims are not allocated.
     with torch.device("meta"):
         check_state(make_gate_network(game, told.phases, told.channels), state, str(path))
     network = make_gate_network(game, told.phases, told.channels)

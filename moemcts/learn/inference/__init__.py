@@ -1,1 +1,1 @@
-"""Networks made fast: exported to ONNX, quantised to int8 where asked, run by the quickest library that is there."""
+"""Fast inference: networks exported to ONNX, quantised to int8 on request, and run by the fastest library here."""

@@ -1,4 +1,4 @@
-"""The libraries that run exported networks, as evaluators."""
+"""Evaluators for the libraries that run exported networks."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from moemcts.learn.inference.silence import silence_onnxruntime
 
 INPUT = "planes"
 OUTPUTS = ("logits", "value")
-"""The names that exported models give to what goes in and what comes out."""
+"""Input and output names of exported models."""
 Backend = Literal["torch", "onnxruntime", "openvino"]
 Precision = Literal["float32", "bf16", "int8"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 EXTRAS: dict[Backend, str] = {"onnxruntime": "fast", "openvino": "openvino"}
-"""The extra that brings a backend; torch is always there."""
+"""The extra that installs a backend; torch is always installed."""
 CAN: dict[Backend, tuple[Precision, ...]] = {
     "torch": ("float32", "bf16"),
     "onnxruntime": ("float32", "int8"),
     "openvino": ("float32", "bf16", "int8"),
 }
-"""The precisions that each backend computes in."""
+"""The precisions that each backend supports."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Inference:
         return self.backend if self.precision == "float32" else f"{self.backend} {self.precision}"
 
     def checked(self, device: str = "cpu") -> Inference:
-        """Returns itself; raises UsageError for a precision or a device that the backend does not compute in or on."""
+        """Returns itself; raises UsageError for a precision or a device that the backend does not support."""
         if self.precision not in CAN[self.backend]:
             able = " or ".join(f"backend={backend}" for backend in BACKENDS if self.precision in CAN[backend])
             raise UsageError(f"{self.backend} has no {self.precision} here; expected {able}")
@@ -63,11 +63,11 @@ def is_cpu(device: str) -> bool:
 
 
 PAIRS = tuple(Inference(backend, precision) for backend in BACKENDS for precision in CAN[backend])
-"""Every backend with every precision that it computes in."""
+"""Every backend with every precision that it supports."""
 
 
 class PlanesEvaluator(Protocol):
-    """An evaluator that is a network, and can be asked about planes as well as views."""
+    """An evaluator that is a network, and accepts planes as well as views."""
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.evaluate_planes(views.observations())
@@ -78,7 +78,7 @@ class PlanesEvaluator(Protocol):
 
 
 def installed_version(backend: Backend) -> str | None:
-    """Returns the version of a backend's library, None where it is not installed; imports nothing."""
+    """Returns the version of a backend's library, None if it is not installed; imports nothing."""
     if importlib.util.find_spec(backend) is None:
         return None
     try:
@@ -88,13 +88,13 @@ def installed_version(backend: Backend) -> str | None:
 
 
 def require(backend: Backend) -> None:
-    """Raises MissingExtra, saying what to install, unless the backend's library is there."""
+    """Raises MissingExtra, saying what to install, unless the backend's library is installed."""
     if installed_version(backend) is None:
         raise MissingExtra(backend, EXTRAS.get(backend, "fast"))
 
 
 def onnxruntime_module() -> Any:
-    """Returns onnxruntime; who imports a part of it calls this before."""
+    """Returns onnxruntime; must be called before a part of it is imported."""
     silence_onnxruntime()
     import onnxruntime
 
@@ -109,11 +109,11 @@ def run_model(
     name: str = "the model",
     device: str = "cpu",
 ) -> PlanesEvaluator:
-    """Returns an evaluator that runs an ONNX model by onnxruntime or openvino, on one thread of a CPU.
+    """Returns an evaluator that runs an ONNX model with onnxruntime or openvino; on a CPU, with one thread.
 
-    With `bf16` a float32 model is computed in bfloat16; an int8 model is quantised already. Raises MissingExtra where
-    the library is not installed, DamagedFile, naming the model, where it cannot be read, MoemctsError where this
-    processor has no bfloat16, or where the library cannot use the device.
+    With `bf16` a float32 model is computed in bfloat16; an int8 model is quantised already. Raises MissingExtra if the
+    library is not installed, UsageError if it does not support the precision or the device, DamagedFile, naming the
+    model, if it cannot be read, MoemctsError if this processor lacks bfloat16, or the library cannot use the device.
     """
     require(backend)
     Inference(backend, precision).checked(device)
@@ -123,11 +123,12 @@ def run_model(
 
 
 LARGEST_BATCH = 64
-"""Rows that a CPU computes at once: more are no faster, small networks up to a quarter slower, and take more memory."""
+"""Maximum batch size on a CPU: larger ones are no faster, for small networks up to a quarter slower, and take more
+memory."""
 
 
 def _in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) -> Evaluation:
-    """Evaluates planes, no more than `LARGEST_BATCH` at once."""
+    """Evaluates planes, at most `LARGEST_BATCH` at once."""
     if len(planes) <= LARGEST_BATCH:
         return evaluate(planes)
     parts = [evaluate(planes[start : start + LARGEST_BATCH]) for start in range(0, len(planes), LARGEST_BATCH)]
@@ -135,7 +136,7 @@ def _in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) 
 
 
 class OnnxruntimeEvaluator(PlanesEvaluator):
-    """Runs an ONNX model by onnxruntime; batches of any size."""
+    """Runs an ONNX model with onnxruntime, in batches of any size."""
 
     def __init__(self, model: bytes, name: str = "the model", *, device: str = "cpu") -> None:
         onnxruntime = onnxruntime_module()
@@ -145,10 +146,10 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
         self._is_on_cpu = is_cpu(device)
         wanted = providers(device)
         what = "there is no such provider"
-        # What the library was built for, such as TensorRT, need not load here: then the next one is tried.
+        # Providers that the library was built for, such as TensorRT, may fail to load; then the next one is tried.
         for first in range(max(1, len(wanted) - 1)):
             try:
-                # By itself it would say so on stdout, and go on by the CPU.
+                # By default it would report this on stdout, and fall back to the CPU.
                 self._session: Any = onnxruntime.InferenceSession(
                     model, options, providers=wanted[first:], enable_fallback=0
                 )
@@ -172,10 +173,9 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
 
 
 def providers(device: str) -> list[tuple[str, dict[str, str]]]:
-    """Returns what onnxruntime runs a model by on a device, with options, the first that can: on a GPU TensorRT, then
-    CUDA.
+    """Returns onnxruntime's execution providers for a device, with options, in order of preference.
 
-    Raises MoemctsError for a GPU where the installed onnxruntime is for CPUs only.
+    On a GPU TensorRT is preferred to CUDA. Raises MoemctsError for a GPU if the installed onnxruntime is for CPUs only.
     """
     on_cpu: tuple[str, dict[str, str]] = ("CPUExecutionProvider", {})
     if is_cpu(device):
@@ -193,10 +193,10 @@ _OTHER = "pip install onnxruntime-gpu in its place, with the CUDA that it is for
 
 
 class OpenvinoEvaluator(PlanesEvaluator):
-    """Runs an ONNX model by OpenVINO, compiled for a few batch sizes and once for all others.
+    """Runs an ONNX model with OpenVINO, compiled for a few batch sizes and once for all others.
 
-    A small network compiled for one size is up to 1.4 times as fast as one for any size, a large one equally fast.
-    Each is compiled when it is first met. Which of them computes a row depends on the size of its batch alone.
+    A small network compiled for one size is up to 1.4 times as fast as one for any size, a large one equally fast. Each
+    is compiled when it is first needed. Which of them evaluates a row depends only on the size of its batch.
     """
 
     SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -218,11 +218,11 @@ class OpenvinoEvaluator(PlanesEvaluator):
 
     def _evaluate_at_once(self, planes: FloatArray) -> Evaluation:
         request = self._request(len(planes) if len(planes) in self.SIZES else _ANY)
-        # Another thread may ask as well.
+        # Other threads may call it as well.
         with self._lock:
-            # Shared, so it has to be in one piece.
+            # Shared with OpenVINO, so it has to be contiguous.
             request.infer({0: np.ascontiguousarray(planes)}, share_inputs=True)
-            # The next batch is written over what the request has.
+            # The next batch overwrites the request's output.
             logits, value = (request.get_output_tensor(i).data.copy() for i in range(len(OUTPUTS)))
         return Evaluation(logits, value)
 
@@ -237,10 +237,9 @@ class OpenvinoEvaluator(PlanesEvaluator):
 
 
 _ANY = -1
-"""OpenVINO's word for a batch of any size."""
-# Left to itself OpenVINO takes all cores, or ties its one thread to the first of them, that of every process to the
-# same; its precision is always named, as by default it is bfloat16 where the processor has it: not the float32 that was
-# asked for.
+"""OpenVINO's value for a batch of any size."""
+# By default, OpenVINO takes all cores, or pins its one thread to the first of them, the same one in every process. The
+# precision is always set, since by default it is bfloat16 if the processor supports it, not the requested float32.
 _OPENVINO_SETTINGS = {
     "INFERENCE_NUM_THREADS": 1,
     "NUM_STREAMS": 1,
@@ -251,7 +250,7 @@ _OPENVINO_SETTINGS = {
 
 @functools.cache
 def _openvino_core() -> Any:
-    # Its import tells its makers that it was imported, unless it finds nothing by this name.
+    # Its import sends telemetry, unless it finds no module of this name.
     sys.modules.setdefault("openvino_telemetry", cast(ModuleType, None))
     import openvino
 

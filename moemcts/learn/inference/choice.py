@@ -1,4 +1,4 @@
-"""What runs a network on this machine: backend and precision, measured once, then remembered."""
+"""Chooses the backend and precision that run a network on this machine: measured once, then cached."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from moemcts.store import cache_folder, read_json, write_json
 from moemcts.work.processor import processor
 
 BATCH_SIZE = 16
-"""Views in the batches that a choice is for, where the caller does not know better."""
+"""Batch size that a choice is for, if the caller does not know better."""
 DISTURBED = 2.0
-"""How many times as fast as a larger batch a smaller one has to be for the machine to have been busy in between."""
+"""How many times as fast as a larger batch a smaller one has to be to show that the machine was busy meanwhile."""
 WORTH = 1.2
-"""How many times as fast as the quickest float32 fewer digits have to be to be taken by themselves."""
+"""How many times as fast as the fastest float32 a lower precision has to be to be chosen automatically."""
 NUM_RANDOM = 64
-"""Random boards that fidelity is judged on where no positions are given."""
+"""Random boards that fidelity is measured on if no positions are given."""
 FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What runs networks best, and what it was compared with."""
+    """The best way to run networks, and what it was compared with."""
 
     inference: Inference
     rates: Rates
-    """Positions per second by `str(Inference)` and batch size, one thread; empty where nothing was measured."""
+    """Positions per second by `str(Inference)` and batch size, one thread; empty if nothing was measured."""
     fidelities: Mapping[str, Fidelity]
-    """By `str(Inference)`, of those in fewer digits that are worth taking, as far as they were looked at."""
+    """By `str(Inference)`, of the lower precisions that are fast enough, as far as they were tested."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,9 @@ class Networks:
     networks: Sequence[nn.Module]
     observation_shape: tuple[int, ...]
     positions: Callable[[], Sample] | None = None
-    """Positions of their game, whose phases number the networks; random boards without it."""
+    """Positions of their game, whose phases are indices of the networks; random boards if None."""
     quantised: Sequence[bytes] | None = None
-    """Their models in int8, where there are any."""
+    """Their int8 models, if there are any."""
     device: str = "cpu"
 
 
@@ -70,14 +70,13 @@ def choose(
     precision: Precision | None = None,
     batch_size: int = BATCH_SIZE,
 ) -> Choice:
-    """Returns the quickest way to run networks; None stands for any backend, any precision that keeps the policy.
+    """Returns the fastest way to run networks; None stands for any backend, any precision that keeps the policy.
 
-    Any precision is float32, unless one with fewer digits is `WORTH` times as fast and keeps the policy, see
-    `Fidelity`; int8 is among them where there are models for it. Rates are measured the first time that a network of
-    this architecture is asked for, fidelity the first time for these weights and positions; after that both come from
-    files in `cache_folder`, so that everything on this machine that asks gets the same answer. Rates that show that the
-    machine was busy meanwhile, see `DISTURBED`, are measured once more, and where these show it too, decide this once
-    only.
+    Any precision means float32, unless a lower one is `WORTH` times as fast and keeps the policy, see `Fidelity`; int8
+    is considered if there are models for it. Rates are measured when a network of this architecture is first requested,
+    fidelity when these weights and positions are; both are then cached in `cache_folder`, so that all processes on this
+    machine get the same answer. Rates that show that the machine was busy meanwhile, see `DISTURBED`, are measured once
+    more; if the new ones show it too, they are used but not cached. Raises MoemctsError if nothing runs the network.
     """
     possible = [
         pair
@@ -109,14 +108,14 @@ def choose(
 
 
 def rate_at(rates: Mapping[int, float], batch_size: int) -> float:
-    """Returns the rate at the measured size that is nearest to a batch size by their ratio; 0 where there is none."""
+    """Returns the rate at the measured size that is nearest to a batch size by ratio; 0 if there is none."""
     if not rates:
         return 0.0
     return rates[min(rates, key=lambda size: (abs(np.log(size / max(batch_size, 1))), size))]
 
 
 def remembered() -> list[dict[str, Any]]:
-    """Returns what was measured for this machine as it is now: `network` in words, and its `rates`."""
+    """Returns the cached measurements of this machine as it is now: `network` as a description, and its `rates`."""
     found = []
     for path in sorted((cache_folder() / "inference").glob("*.json")):
         with contextlib.suppress(MoemctsError):
@@ -155,7 +154,7 @@ def _rates(subject: Networks) -> Rates:
 
 
 def _are_disturbed(rates: Rates) -> bool:
-    """Returns whether some rates can only be those of a machine that did something else as well."""
+    """Returns whether the rates can only be those of a machine that was busy with something else."""
     for row in rates.values():
         in_order = [row[size] for size in sorted(row)]
         if any(smaller > DISTURBED * larger for smaller, larger in itertools.combinations(in_order, 2)):
@@ -164,7 +163,7 @@ def _are_disturbed(rates: Rates) -> bool:
 
 
 def _quickest(first: Rates, second: Rates) -> Rates:
-    """Returns the better of two measurements of the same, as whatever else the machine does only makes them worse."""
+    """Returns the better of two measurements, entry by entry, as other load only makes them worse."""
     return {
         pair: {size: max(rate, second.get(pair, {}).get(size, 0.0)) for size, rate in row.items()}
         for pair, row in first.items()
@@ -209,17 +208,17 @@ def _known(
     answer: Callable[[], dict[str, Any]],
     is_kept: Callable[[Mapping[str, Any]], bool] = lambda found: True,
 ) -> dict[str, Any]:
-    """Returns the answer that is remembered, or else finds it and remembers it where it is one to be kept."""
+    """Returns the cached answer, or else computes it, and caches it if `is_kept` holds for it."""
     path = cache_folder() / kind / f"{_digest(asked)}.json"
     if (known := _read(path, asked)) is not None and is_kept(known):
         return known
     found = answer()
-    # Of processes that measure at the same time the first to finish decides for all.
+    # Of processes that measure at the same time, the first to finish decides for all.
     if (known := _read(path, asked)) is not None and is_kept(known):
         return known
     if not is_kept(found):
         return found
-    # Where nothing can be written the next process measures again.
+    # If nothing can be written, the next process measures again.
     with contextlib.suppress(MoemctsError):
         write_json(path, {"format": FORMAT, "for": asked, **found})
     return found
@@ -237,7 +236,7 @@ def _read(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _numbered(rates: Mapping[str, Mapping[str, float]]) -> dict[str, dict[int, float]]:
-    """Returns rates whose batch sizes are numbers again, which JSON has as words."""
+    """Returns rates with batch sizes as numbers, which JSON stores as strings."""
     return {pair: {int(size): rate for size, rate in row.items()} for pair, row in rates.items()}
 
 
@@ -249,9 +248,9 @@ def _machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Returns the processor's name and what it computes bfloat16 and bytes with, as far as the system tells it."""
+    """Returns the processor's name and its instructions for bfloat16 and bytes, as far as the system reports them."""
     here = processor()
-    # One name may stand for several machines: a virtual one is called after its maker alone.
+    # One name may stand for several machines: a virtual one is named after its vendor alone.
     able = [one for one in _INSTRUCTIONS if one in here.instructions]
     return " ".join([here.name, platform.machine(), *able])
 

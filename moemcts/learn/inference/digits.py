@@ -1,4 +1,4 @@
-"""In how many digits torch computes where a network is asked, not trained."""
+"""The precision of torch's float32 computations in inference."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 
 @contextlib.contextmanager
 def inference_on(device: torch.device) -> Iterator[None]:
-    """Has torch compute without gradients for a while, and on a GPU float32 with all of its digits.
+    """Disables gradients within the context, and on a GPU computes float32 in full precision.
 
-    By itself it rounds what goes into convolutions on a GPU to TF32, 10 bits of 23, as trainings do. Whether it does is
-    one switch for all threads: it is off as long as any of them asks a network.
+    By default, inputs of convolutions on a GPU are rounded to TF32, 10 bits of 23, as in training. This is a global
+    switch for all threads: it stays off while any of them evaluates a network.
     """
     with torch.inference_mode():
         if device.type != "cuda":
@@ -25,7 +25,7 @@ def inference_on(device: torch.device) -> Iterator[None]:
 
 
 class _Exact:
-    """Keeps TF32 switched off while somebody is within; the last to leave switches it back."""
+    """Keeps TF32 disabled while any thread is inside; the last one to leave restores it."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""One way to make an evaluator of a network, whatever runs it."""
+"""Creates evaluators of networks, whatever backend runs them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def resolve(
     positions: Callable[[], Sample] | None = None,
     quantised: Sequence[bytes] | None = None,
 ) -> Choice:
-    """Returns what the names mean here, `auto` being what `choice.choose` takes, with what it was compared with.
+    """Returns what the names stand for, with `auto` resolved by `choice.choose`, and what it was compared with.
 
-    Several networks are those of a team, and `positions` some of their game, to see whether they keep their policy.
-    Raises UsageError for names there are none of, or that do not go together, MissingExtra for a backend that is not
-    installed where its precision is to be found out.
+    Several networks are those of a team, and `positions` are some of their game, to test whether they keep their
+    policy. Raises UsageError for unknown names, or names that do not go together, MissingExtra for a backend that is
+    not installed if its precision is to be chosen.
     """
     chosen = None if backend == AUTO else named_backend(backend)
     digits = None if precision == AUTO else named_precision(precision)
@@ -42,7 +42,7 @@ def resolve(
     if chosen:
         require(Inference(chosen).checked(device).backend)
     if digits == "int8" and quantised is None:
-        # Without models there is nothing to measure; whoever opens them says how to make them.
+        # Without models there is nothing to measure; opening them raises an error that says how to make them.
         return Choice(Inference("onnxruntime", "int8"), {}, {})
     networks = [network] if isinstance(network, nn.Module) else network
     subject = Networks(
@@ -56,7 +56,7 @@ def resolve(
 
 
 def named_backend(name: str) -> Backend:
-    """Returns the backend of that name; raises UsageError where there is none."""
+    """Returns the backend of that name; raises UsageError if there is none."""
     for backend in BACKENDS:
         if name == backend:
             return backend
@@ -64,7 +64,7 @@ def named_backend(name: str) -> Backend:
 
 
 def named_precision(name: str) -> Precision:
-    """Returns the precision of that name; raises UsageError where there is none."""
+    """Returns the precision of that name; raises UsageError if there is none."""
     for precision in PRECISIONS:
         if name == precision:
             return precision
@@ -84,9 +84,9 @@ def make_evaluator(
 ) -> PlanesEvaluator:
     """Returns an evaluator of a network: planes of `observation_shape` in, logits and value out.
 
-    `precision="int8"` needs the model that `quantise.quantised` made of it. A float32 model is compared with torch on
-    a few positions before it is handed out. Raises MissingExtra where a library is not installed, MoemctsError where
-    the model computes something else than the network, UsageError as `resolve`.
+    `precision="int8"` needs the model that `quantise.quantised` made of it. A float32 model is compared with torch on a
+    few positions before it is returned. Raises MissingExtra if a library is not installed, MoemctsError if the model's
+    outputs differ from the network's, UsageError as `resolve`.
     """
     models = None if quantised is None else [quantised]
     chosen = resolve(

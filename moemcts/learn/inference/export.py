@@ -1,4 +1,4 @@
-"""Networks as ONNX models: planes `[N, C, H, W]` in, `logits` and `value` out, for any N."""
+"""Exports networks as ONNX models: planes `[N, C, H, W]` in, `logits` and `value` out, for any N."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from moemcts.learn.inference.torch_evaluator import folded
 
 OPSET = 17
 TOLERANCE = 1e-4
-"""How far an exported float32 network may be from torch, relative to the largest output if that is above one."""
+"""Maximum error of an exported float32 network against torch, relative to the largest output if that is above one."""
 
 
 def onnx_bytes(network: nn.Module, observation_shape: tuple[int, ...], *, regroup: bool = True) -> bytes:
-    """Returns the network as an ONNX model with batch norms folded and a batch of any size.
+    """Returns the network as an ONNX model with batch norms folded and a dynamic batch size.
 
-    With `regroup`, convolutions with few outputs are written in a form that float32 kernels are faster at; it is of
-    no use to a model that is to be quantised. Raises MissingExtra without the package onnx, MoemctsError for a
-    network that ONNX cannot express.
+    With `regroup`, convolutions with few outputs are rewritten in a form that float32 kernels are faster at; it is of
+    no use to a model that is to be quantised. Raises MissingExtra without the package onnx, MoemctsError for a network
+    that ONNX cannot express.
     """
     model = _LogitsAndValue(folded(network).to("cpu"))
     if regroup:
@@ -38,7 +38,7 @@ def onnx_bytes(network: nn.Module, observation_shape: tuple[int, ...], *, regrou
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             path = Path(folder) / "network.onnx"
             # Tracing is deprecated in favour of torch.export, which takes ten times as long for the same graph and
-            # needs one more package.
+            # needs another package.
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 model,
@@ -60,7 +60,7 @@ def onnx_bytes(network: nn.Module, observation_shape: tuple[int, ...], *, regrou
 
 
 def with_metadata(model: bytes, metadata: Mapping[str, str]) -> bytes:
-    """Returns the model with entries that any ONNX viewer shows; raises MissingExtra without the package onnx."""
+    """Returns the model with metadata that any ONNX viewer shows; raises MissingExtra without the package onnx."""
     try:
         import onnx
     except ModuleNotFoundError:
@@ -72,7 +72,7 @@ def with_metadata(model: bytes, metadata: Mapping[str, str]) -> bytes:
 
 
 def torch_evaluation(network: nn.Module, planes: FloatArray) -> Evaluation:
-    """Returns what the network itself says, in evaluation mode and with batch norms as they are."""
+    """Returns the outputs of the network itself, in evaluation mode and without folding batch norms."""
     was_training = network.training
     device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
     with inference_on(device):
@@ -84,15 +84,15 @@ def torch_evaluation(network: nn.Module, planes: FloatArray) -> Evaluation:
 def largest_error(expected: Evaluation, found: Evaluation) -> float:
     """Returns the largest absolute difference of logits and values, relative to the largest of each if above one.
 
-    Infinite where shapes differ or something is not a number.
+    Infinite if shapes differ or a number is not finite.
     """
     return _error(expected, found, lambda numbers: float(np.abs(numbers).max()))
 
 
 def mean_error(expected: Evaluation, found: Evaluation) -> float:
-    """Returns the root of the mean squared difference of logits or of values, relative to their own if above one.
+    """Returns the root mean square difference of logits or of values, relative to their own if above one.
 
-    Of the two the larger. Infinite where shapes differ or something is not a number.
+    The larger of the two is returned. Infinite if shapes differ or a number is not finite.
     """
     return _error(expected, found, lambda numbers: float(np.sqrt(np.square(numbers, dtype=np.float64).mean())))
 
@@ -111,13 +111,13 @@ CHECKS: dict[Precision, tuple[Callable[[Evaluation, Evaluation], float], float]]
     "float32": (largest_error, TOLERANCE),
     "bf16": (mean_error, 0.1),
 }
-"""What has to be how small for a network to be what torch runs, by precision. Numbers in bfloat16 have 8 binary digits,
-and a dozen layers lose two more, single ones many more on planes that no game has: this refuses what computes something
-else, while `Fidelity` says how much of a policy is left."""
+"""The error measure and its limit for a network to count as the one that torch runs, by precision. Numbers in bfloat16
+have 8 binary digits, and a dozen layers lose two more, individual numbers many more on planes that no game has: this
+rejects networks that compute something else, while `Fidelity` measures how much of a policy is kept."""
 
 
 def check_error(error: float, what: str, tolerance: float = TOLERANCE) -> None:
-    """Raises MoemctsError where the error of an exported network is above the tolerance."""
+    """Raises MoemctsError if the error of an exported network is above the tolerance."""
     if not error <= tolerance:
         raise MoemctsError(
             f"{what} computes something else than torch: expected errors up to {tolerance:g}, got {error:.3g}; "
@@ -126,7 +126,7 @@ def check_error(error: float, what: str, tolerance: float = TOLERANCE) -> None:
 
 
 class _LogitsAndValue(nn.Module):
-    """A network without the outputs that no search asks for."""
+    """A network without the outputs that no search uses."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
@@ -146,8 +146,8 @@ def _regroup_narrow_convolutions(model: nn.Module) -> None:
 
 def _is_narrow(conv: nn.Conv2d) -> bool:
     # onnxruntime gathers the neighbourhood of every cell, then multiplies; the transposed form multiplies first and
-    # adds up the neighbours, which for few outputs is less to write. Measured on 3x3 and 5x5 kernels: 1.5 to 17 times
-    # as fast within these limits, slower beyond 16 outputs, where blocked kernels take over.
+    # sums the neighbours, which writes less for few outputs. Measured on 3x3 and 5x5 kernels: 1.5 to 17 times as fast
+    # within these limits, slower beyond 16 outputs, where blocked kernels take over.
     return (
         conv.out_channels <= 8
         and 4 * conv.out_channels <= conv.in_channels
@@ -161,7 +161,7 @@ def _is_narrow(conv: nn.Conv2d) -> bool:
 
 
 def _as_transposed(conv: nn.Conv2d) -> nn.ConvTranspose2d:
-    """Returns the same function as a transposed convolution, whose kernel is mirrored."""
+    """Returns the same function as a transposed convolution, with a mirrored kernel."""
     kernel = conv.kernel_size[0]
     same = nn.ConvTranspose2d(
         conv.in_channels, conv.out_channels, kernel, padding=kernel // 2, bias=conv.bias is not None

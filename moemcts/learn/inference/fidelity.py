@@ -1,4 +1,4 @@
-"""How much of a network's policy and value is left where it computes in fewer digits, and how much has to be."""
+"""How well a network's policy and value are kept in lower precision, and how well they have to be."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.quantise import BATCH, agreement, evaluate_in_batches
 
 FEWEST = 8
-"""Positions of its own phase with which an expert is judged on these alone."""
+"""Minimum number of positions of its own phase for an expert to be judged on these alone."""
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How near a network in fewer digits is to itself in float32; of a team the worst expert's, number by number."""
+    """How close a network in lower precision is to itself in float32; for a team, the worst of each field."""
 
     top1: float
-    """Share of the positions in which both like the same legal move best."""
+    """Share of the positions in which both have the same most likely legal move."""
     kl: float
     """Mean Kullback-Leibler divergence of its policy over legal moves from that in float32, in nats."""
     regret: float
-    """Mean probability by which, in float32, the best move is ahead of the one that it likes best: where two moves are
-    equally good it does not matter which of them comes first."""
+    """Mean probability, in float32, by which the best move exceeds the one that is best in lower precision: between two
+    equally good moves, the order does not matter."""
     value: float
     """Mean absolute difference of the values."""
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is as good as float32 for play: each number within its limit, see `LIMITS`."""
+        """Whether it is as good as float32 for play: each number is within its limit, see `LIMITS`."""
         return self.kl <= LIMITS.kl and self.regret <= LIMITS.regret and self.value <= LIMITS.value
 
 
 LIMITS = Fidelity(top1=0.0, kl=0.005, regret=0.005, value=0.01)
-"""The largest numbers that count as the same policy, chosen well below what a search notices: visits are spread by
-priors whose last half a percent decides nothing, and values that differ by a hundredth are half a percent of wins
-apart. `top1` has no limit of its own: a policy that likes moves equally changes it for nothing."""
+"""The largest numbers that count as the same policy, chosen well below what matters to a search: visits follow priors
+whose last half a percent decides nothing, and values that differ by a hundredth are half a percent of wins apart.
+`top1` has no limit: it changes freely for a policy that rates moves equally."""
 
 
 def fidelity(expected: Evaluation, found: Evaluation, legal: BoolArray) -> Fidelity:
@@ -58,9 +58,9 @@ def fidelity(expected: Evaluation, found: Evaluation, legal: BoolArray) -> Fidel
 def team_fidelity(
     networks: Sequence[nn.Module], evaluators: Sequence[PlanesEvaluator], positions: Positions
 ) -> Fidelity:
-    """Returns the worst that any expert's evaluator does against the expert itself, run by torch in float32.
+    """Returns the worst fidelity of any expert's evaluator to the expert itself, run by torch in float32.
 
-    An expert is judged on the positions of its own phase, where there are `FEWEST` of them, else on all.
+    An expert is judged on the positions of its own phase if there are at least `FEWEST`, else on all.
     """
     found = []
     for phase, (network, evaluator) in enumerate(zip(networks, evaluators, strict=True)):

@@ -1,4 +1,4 @@
-"""Folders of exported experts: one ONNX model per phase, and a manifest that says of what and how good they are."""
+"""Folders of exported experts: one ONNX model per phase, and a manifest of their origin and accuracy."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from moemcts.store import MANIFEST, digest, read_bytes, read_toml, write_bytes, 
 
 FORMAT = 1
 KEPT = ("game", "encoding", "gate", "network", "scheme", "seed", "data")
-"""Entries of the experts' manifest that their exports repeat."""
+"""Entries of the experts' manifest that are copied into that of their exports."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Team:
-    """Experts to export: networks and what the manifest of their folder says."""
+    """Experts to export: networks, and the manifest of their folder."""
 
     networks: Sequence[nn.Module]
     phase_names: tuple[str, ...]
@@ -35,17 +35,17 @@ class Team:
 
 
 def export_folder(experts: Path, precision: Precision) -> Path:
-    """Returns where the exports of a folder of experts are, unless they were put elsewhere."""
+    """Returns the default folder for exports of a folder of experts."""
     return experts / precision
 
 
 def export_experts(team: Team, positions: Positions, out: Path, *, precision: Precision, source: str) -> dict[str, Any]:
-    """Writes one model per expert and the manifest, last; returns the manifest.
+    """Writes one model per expert, and the manifest last; returns the manifest.
 
-    float32 models are compared with torch on all positions, which is an error where they differ; int8 models are
-    calibrated with half of the positions, whatever their phase, as an expert may meet any, and compared on the other
-    half. `source` says where the positions are from. Raises MissingExtra where a package is not installed, UsageError
-    where `out` holds something else.
+    float32 models are compared with torch on all positions, and it is an error if they differ; int8 models are
+    calibrated on half of the positions, whatever their phase, as an expert may see any, and compared on the other half.
+    `source` describes where the positions come from. Raises MissingExtra if a package is not installed, UsageError if
+    `out` holds something else.
     """
     if (out / MANIFEST).exists() and "precision" not in read_toml(out / MANIFEST):
         raise UsageError(f"expected a folder for exported models, but {out} holds something else")
@@ -80,15 +80,15 @@ def export_experts(team: Team, positions: Positions, out: Path, *, precision: Pr
 
 
 def has_models(experts: Path, precision: Precision) -> bool:
-    """Returns whether a folder of experts has exported models, of whichever weights."""
+    """Returns whether a folder of experts has exported models, of these weights or others."""
     return (export_folder(experts, precision) / MANIFEST).exists()
 
 
 def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> list[bytes]:
     """Returns the exported models of a folder of experts whose weights have the given SHA-256.
 
-    Raises MoemctsError, saying how to make them, where there are none, ForeignData where they were made of other
-    weights, DamagedFile where a file is not as it was written.
+    Raises MoemctsError, saying how to make them, if there are none, ForeignData if they were made from other weights,
+    DamagedFile if a file is not as it was written.
     """
     folder = export_folder(experts, precision)
     command = f"moemcts export {experts} --precision {precision}"
@@ -160,7 +160,7 @@ def _int8_models(team: Team, positions: Positions) -> list[tuple[bytes, dict[str
 
 
 def _checker() -> str:
-    """Returns the backend that compares exported models with torch; raises MissingExtra where there is none."""
+    """Returns the backend that compares exported models with torch; raises MissingExtra if there is none."""
     if installed_version("onnxruntime") is None and installed_version("openvino") is not None:
         return "openvino"
     require("onnxruntime")

@@ -1,4 +1,4 @@
-"""Networks on a GPU with batches of a few sizes, whose launches are recorded once and then repeated as one."""
+"""CUDA graphs of networks for a few batch sizes: launches are captured once, then replayed as one."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from moemcts.game import FloatArray
 from moemcts.locks import OwnLock
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-"""Batch sizes that are recorded; a batch is padded to the next of them. In larger ones launches cost nothing."""
+"""Batch sizes that are captured; a batch is padded to the next of them. In larger ones launches cost nothing."""
 ALIKE = 1e-2
-"""How far a repetition may be from the network itself, relative to the largest output, to be used: it does the same
-work, and would be wrong altogether where the recording had missed something."""
+"""Maximum difference of a replay from the network itself, relative to the largest output: a valid replay does the same
+work, and one whose capture missed something would be wrong altogether."""
 
 
 class _Recorded(NamedTuple):
-    """The memory of one batch size, and what computes in it."""
+    """The buffers of one batch size, and what computes in them."""
 
     host: Tensor
-    """Where planes are put on the CPU: pinned, so that the GPU fetches them by itself."""
+    """Planes on the CPU, pinned so that the GPU can copy them by itself."""
     planes: Tensor
-    """Where they are on the device."""
+    """Planes on the device."""
     outputs: tuple[Tensor, ...]
     repeat: Callable[[], None]
 
 
 class FixedBatches:
-    """Calls a network with batches of `SIZES` only; whatever an earlier batch left in the rows behind is ignored.
+    """Calls a network with batches of `SIZES` only; what earlier batches left in the rows of padding is ignored.
 
-    On a GPU each size is recorded as a CUDA graph when it is first met, and used where it gives what the network gives.
-    On a CPU the network is called as it is, in the same memory. Threads call it one at a time.
+    On a GPU each size is captured as a CUDA graph when it is first needed, and used if it reproduces the network's
+    outputs. On a CPU the network is called directly, in the same buffers. Threads call it one at a time.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class FixedBatches:
     def __call__(self, planes: FloatArray) -> list[Tensor]:
         """Returns logits and value of planes `[N, *observation_shape]`, on the CPU, in float32.
 
-        Raises ValueError for a batch that is larger than all of `SIZES`.
+        Raises ValueError for a batch larger than all of `SIZES`.
         """
         count = len(planes)
         if count > SIZES[-1]:
@@ -63,12 +63,12 @@ class FixedBatches:
             host[:count].copy_(torch.from_numpy(planes))
             on_device.copy_(host, non_blocking=True)
             repeat()
-            # Taking them to the CPU waits for the device; float32 is a copy even there.
+            # Moving outputs to the CPU waits for the device; outputs in float32 on the CPU are copied too.
             return [output[:count].to("cpu", torch.float32, copy=True) for output in outputs]
 
     def _record(self, size: int, shape: tuple[int, ...]) -> _Recorded:
         is_gpu = self._device.type == "cuda"
-        # Rounded here: planes of another type would go to the device by way of memory that is not pinned.
+        # In the network's dtype: planes of another one would go to the device through memory that is not pinned.
         host = torch.zeros((size, *shape), dtype=self._dtype, pin_memory=is_gpu)
         planes = torch.zeros((size, *shape), dtype=self._dtype, device=self._device)
         if is_gpu:
@@ -90,13 +90,13 @@ class FixedBatches:
         return _Recorded(host, planes, outputs, repeat)
 
     def _captured(self, host: Tensor, planes: Tensor) -> _Recorded:
-        """Returns a recording; raises RuntimeError where there can be none, or it gives something else."""
+        """Returns a captured graph; raises RuntimeError if capturing fails, or a replay differs from the network."""
         current = torch.cuda.current_stream(self._device)
         stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-        # Makes the device the current one, which is what is recorded; a recording that fails may leave its own stream.
+        # Makes the device current, as the current one is captured, and restores the stream if capturing fails.
         with torch.cuda.stream(current):
             stream.wait_stream(current)
-            # Libraries choose their kernels in the first calls, which must not be recorded.
+            # Warms up: libraries choose their kernels in the first calls, which must not be captured.
             with torch.cuda.stream(stream):
                 for _ in range(3):
                     self._network(planes)
@@ -104,7 +104,7 @@ class FixedBatches:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, stream=stream):
                 outputs = tuple(self._network(planes)[:2])
-            # It has to read other planes than it was recorded with, and to write its outputs anew.
+            # A replay has to read other planes than those it was captured with, and to write its outputs anew.
             planes.bernoulli_(1 / 7)
             expected = [each.clone() for each in self._network(planes)[:2]]
             for output in outputs:

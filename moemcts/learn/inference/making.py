@@ -1,4 +1,4 @@
-"""How a network becomes an evaluator, once it is known what runs it."""
+"""Creates the evaluator of a network for a given backend and precision."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.planes import random_planes
 
 NUM_CHECKED = 8
-"""Random positions on which an exported network is compared with torch before it is used: a batch of a size that is
-used later, for which some library compiles."""
+"""Random positions on which an exported network is compared with torch before it is used: a batch size that is also
+used later, as some libraries compile for each size."""
 
 
 def make(
@@ -30,10 +30,10 @@ def make(
 ) -> PlanesEvaluator:
     """Returns an evaluator of a network: planes of `observation_shape` in, logits and value out.
 
-    `model` is the network in ONNX, where that is at hand; int8 needs the one that `quantise.quantised` made of it.
-    Others are compared with torch on a few positions before they are handed out. Raises MissingExtra where a library
-    is not installed, UsageError for a precision or a device that the backend does not have, MoemctsError where the
-    model computes something else than the network.
+    `model` is the network in ONNX, if available; int8 needs the one that `quantise.quantised` made of it. All but int8,
+    and torch in float32, are compared with torch on a few positions before they are returned. Raises MissingExtra if a
+    library is not installed, UsageError for a precision or a device that the backend does not support, MoemctsError if
+    the outputs differ from the network's.
     """
     inference.checked(device)
     backend, precision = inference.backend, inference.precision

@@ -1,4 +1,4 @@
-"""How fast a network is, by everything that can run it."""
+"""Measures how fast a network is with every backend and precision that can run it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from moemcts.learn.planes import random_planes
 from moemcts.learn.threads import torch_threads
 
 BUDGET = 1.0
-"""Seconds that a measurement takes, at least two batches of each size by every candidate."""
+"""Seconds that a measurement takes, with at least two batches of each size per candidate."""
 SIZES = (1, 8, 64)
 """Batch sizes that are measured."""
 Rates = Mapping[str, Mapping[int, float]]
@@ -25,7 +25,7 @@ Rates = Mapping[str, Mapping[int, float]]
 
 
 def candidates(device: str = "cpu", *, has_int8: bool = False) -> list[Inference]:
-    """Returns what is installed that may run a network on a device; int8 needs models."""
+    """Returns the installed backends, with precisions, that may run a network on a device; int8 needs models."""
     is_on_cpu = torch.device(device).type == "cpu"
     found = []
     for pair in PAIRS:
@@ -46,10 +46,10 @@ def measure(
     sizes: tuple[int, ...] = SIZES,
     budget: float = BUDGET,
 ) -> dict[str, dict[int, float]]:
-    """Returns how fast each candidate evaluates random planes, by one thread, taking turns for `budget` seconds.
+    """Returns how fast each candidate evaluates random planes on one thread, taking turns for `budget` seconds.
 
-    A rate is that of the quickest batch, as whatever else the machine does only makes batches slower. What cannot run
-    the network, or computes something else than torch, has no rate.
+    A rate is that of the fastest batch, as other load only makes batches slower. Candidates that cannot run the
+    network, or whose outputs differ from torch's, have no rate.
     """
     pairs = candidates(device, has_int8=quantised is not None)
     evaluators = _evaluators(network, observation_shape, pairs, quantised, device)
@@ -72,7 +72,7 @@ def measure(
 
 
 def _runs_on(pair: Inference, device: str) -> bool:
-    """Returns whether a pair runs on a GPU."""
+    """Returns whether a backend with a precision runs on a GPU."""
     if pair.backend == "torch":
         return True
     if pair.backend == "openvino" or pair.precision == "int8":
@@ -96,7 +96,7 @@ def _evaluators(
         pairs, model = [pair for pair in pairs if pair.backend == "torch"], None
     found: dict[Inference, PlanesEvaluator] = {}
     for pair in pairs:
-        # An operation that torch does not have in bfloat16 is a RuntimeError.
+        # torch raises RuntimeError for operations that it lacks in bfloat16.
         with contextlib.suppress(MoemctsError, RuntimeError):
             content = quantised if pair.precision == "int8" else model
             found[pair] = make(network, observation_shape, pair, model=content, device=device)

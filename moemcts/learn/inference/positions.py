@@ -1,4 +1,4 @@
-"""Positions of every phase, to calibrate quantised networks with and to compare them on."""
+"""Positions of every phase, to calibrate quantised networks on and to compare networks on."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.store import digest
 
 PER_PHASE = 256
-"""Positions per phase, half of them to calibrate with and half to compare on."""
+"""Positions per phase, half of them for calibration and half for comparison."""
 JUDGED = 192
-"""Positions that a network's policy is judged on before it is run in fewer digits."""
+"""Positions on which a network's policy is judged before it is run in lower precision."""
 NUM_GAMES = 16
-"""Games that are played at once."""
+"""Games that are played concurrently."""
 MOST_GAMES = 128
 
 
 @dataclass(frozen=True)
 class Positions:
-    """N views, encoded."""
+    """N encoded views."""
 
     planes: FloatArray
     """`[N, *observation_shape]`."""
     legal: BoolArray
     """`[N, A]`."""
     phases: IntArray
-    """The weightiest phase of each, `[N]`."""
+    """The phase with the largest weight, `[N]`."""
 
     def __len__(self) -> int:
         return len(self.phases)
@@ -44,28 +44,28 @@ class Positions:
         return Positions(self.planes[rows], self.legal[rows], self.phases[rows])
 
     def halves(self) -> tuple[Positions, Positions]:
-        """Returns every other position and the rest, of each phase."""
+        """Returns two halves, each with every other position of each phase."""
         first = np.zeros(len(self), dtype=np.bool_)
         for phase in np.unique(self.phases):
             first[np.flatnonzero(self.phases == phase)[::2]] = True
         return self.take(first), self.take(~first)
 
     def counts(self, num_phases: int) -> list[int]:
-        """Returns how many positions each phase has."""
+        """Returns the number of positions of each phase."""
         return [int(count) for count in np.bincount(self.phases, minlength=num_phases)]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Positions that are only made when they are looked at."""
+    """Positions that are generated lazily."""
 
     id: str
-    """A name for what they are made of: equal of those that are alike."""
+    """Identifies what they are generated from; equal for samples that are alike."""
     draw: Callable[[], Positions]
 
 
 def positions_of_dataset(dataset: Dataset, gate: PhaseGate, *, per_phase: int = PER_PHASE, seed: int = 0) -> Positions:
-    """Returns up to `per_phase` random samples of each phase; a phase of which there are none has none."""
+    """Returns up to `per_phase` random samples of each phase; none of a phase that does not occur."""
     phases = dataset.phase_weights(gate).argmax(axis=1)
     rng = np.random.default_rng(seed)
     chosen = [rng.permutation(np.flatnonzero(phases == phase))[:per_phase] for phase in range(gate.num_phases)]
@@ -78,8 +78,8 @@ def positions_of_play(
 ) -> Positions:
     """Returns up to `per_phase` positions of each phase, from games that the agents play in turn, each with itself.
 
-    Games are played until every phase has twice as many positions as are wanted, or there were `MOST_GAMES`. A phase
-    that is not met has none.
+    Games are played until every phase has at least `2 * per_phase` positions, or there were `MOST_GAMES`. A phase that
+    does not occur has none.
     """
     found: list[list[tuple[State, Player]]] = [[] for _ in range(gate.num_phases)]
     for i, start in enumerate(range(0, MOST_GAMES, NUM_GAMES)):
@@ -95,7 +95,7 @@ def positions_of_play(
 
 
 def usual_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
-    """Returns a few hundred positions of an agent's games, to see on them whether networks keep their policy."""
+    """Returns a few hundred positions of an agent's games, to test on them whether networks keep their policy."""
     per_phase = max(JUDGED // gate.num_phases, 1)
     of = [game.spec.name, encoding_fingerprint(game), gate_fingerprint(gate, game), agent.name, per_phase]
     return Sample(
@@ -105,7 +105,7 @@ def usual_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
 
 
 def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
-    """Yields the views of games that an agent plays in lock-step in every seat, one list per round."""
+    """Yields the views of games that an agent plays in lockstep in every seat, one list per round."""
     num_players = game.spec.num_players
     tables = (
         Table(

@@ -1,4 +1,4 @@
-"""Networks in int8: weights and activations as bytes, with ranges from real positions."""
+"""Quantises networks to int8: weights and activations are bytes, with ranges from real positions."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.positions import Positions
 
 BATCH = 64
-"""Positions that calibration and comparison evaluate at once."""
+"""Positions per batch in calibration and comparison."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How alike two evaluators think of the same positions."""
+    """Agreement of two evaluators on the same positions."""
 
     num_positions: int
     top1: float
-    """Share of the positions in which both like the same legal move best."""
+    """Share of the positions in which both have the same most likely legal move."""
     kl: float
     """Mean Kullback-Leibler divergence of the second's policy over legal moves from the first's, in nats."""
     value: float
     """Mean absolute difference of the values."""
 
     def to_toml(self) -> dict[str, Any]:
-        """Returns it with six digits after the point."""
+        """Returns the fields, rounded to six decimals."""
         return {key: round(number, 6) for key, number in asdict(self).items()}
 
 
@@ -45,7 +45,8 @@ def quantised(network: nn.Module, calibration: FloatArray) -> bytes:
     """Returns the network as an ONNX model in int8, statically quantised with ranges from planes `[N, C, H, W]`.
 
     Weights are signed and have a scale per channel, activations are unsigned and have one scale (QDQ format, which
-    onnxruntime and OpenVINO both run). Raises MissingExtra without onnxruntime and onnx, ValueError without planes.
+    onnxruntime and OpenVINO both run). Raises MissingExtra without onnxruntime and onnx, ValueError without planes,
+    MoemctsError if the network cannot be quantised.
     """
     if not len(calibration):
         raise ValueError("expected positions to calibrate with, got none")
@@ -76,7 +77,7 @@ def quantised(network: nn.Module, calibration: FloatArray) -> bytes:
 
 
 def agreement(expected: Evaluation, found: Evaluation, legal: BoolArray) -> Agreement:
-    """Compares two evaluations of the same positions, rows without legal actions left out of the policy's part."""
+    """Compares two evaluations of the same positions; rows without legal actions do not count for the policy."""
     rows = legal.any(axis=1)
     ours, theirs = (policy_probabilities(each.logits[rows], legal[rows]) for each in (expected, found))
     kl = np.where(ours > 0, ours * (np.log(np.maximum(ours, 1e-30)) - np.log(np.maximum(theirs, 1e-30))), 0).sum(axis=1)
@@ -91,7 +92,7 @@ def agreement(expected: Evaluation, found: Evaluation, legal: BoolArray) -> Agre
 def agreements(
     expected: PlanesEvaluator, found: PlanesEvaluator, positions: Positions, phase_names: tuple[str, ...]
 ) -> Mapping[str, Agreement]:
-    """Returns how alike two evaluators are on the positions of each phase that has any."""
+    """Returns the agreement of two evaluators on the positions of each phase that has any."""
     answers = [evaluate_in_batches(each, positions.planes) for each in (expected, found)]
     result = {}
     for phase, name in enumerate(phase_names):
@@ -108,7 +109,7 @@ def evaluate_in_batches(evaluator: PlanesEvaluator, planes: FloatArray) -> Evalu
 
 
 class _Batches:
-    """What onnxruntime reads calibration data from."""
+    """Calibration data reader for onnxruntime."""
 
     def __init__(self, planes: FloatArray) -> None:
         self._batches = iter([{INPUT: planes[i : i + BATCH]} for i in range(0, len(planes), BATCH)])
@@ -119,7 +120,7 @@ class _Batches:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps off the screen what the quantiser logs: advice for those who call it by hand."""
+    """Suppresses the quantiser's log messages, which advise users who call it by hand."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

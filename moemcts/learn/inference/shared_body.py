@@ -1,4 +1,4 @@
-"""Experts that share a stem are run as one body with a set of heads per expert."""
+"""Runs experts that share a body as one body with a set of heads per expert."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moemcts.learn.networks.shared_body import share_a_body
 
 
 class SharedBody(Evaluators):
-    """Experts with equal bodies: the body sees a batch once, each row goes on to its own expert's heads."""
+    """Experts with equal bodies: the body evaluates a batch once, and each row goes on to its own expert's heads."""
 
     def __init__(self, networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32") -> None:
         """Takes copies of the networks, in which batch norms are folded; raises ValueError if their bodies differ."""
@@ -56,7 +56,7 @@ class SharedBody(Evaluators):
 def torch_experts(
     networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32"
 ) -> Sequence[Evaluator]:
-    """Returns the networks as evaluators, which share one body where theirs are equal."""
+    """Returns the networks as evaluators, which share one body if theirs are equal."""
     if share_a_body(networks):
         return SharedBody(networks, device, precision)
     return [TorchEvaluator(network, device, precision) for network in networks]
@@ -65,7 +65,7 @@ def torch_experts(
 def stacked_experts(
     networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32"
 ) -> Sequence[Evaluator]:
-    """Returns the networks as evaluators that are computed all at once."""
+    """Returns the networks as evaluators that are computed all at once; as `torch_experts` if they share a body."""
     if len(networks) == 1 or share_a_body(networks):
         return torch_experts(networks, device, precision)
     return StackedExperts(networks, device, precision)

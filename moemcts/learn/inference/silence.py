@@ -1,4 +1,4 @@
-"""Keeps what runs networks from telling its makers of this machine; light, so that anyone can ask for it first."""
+"""Disables the telemetry of inference libraries; imports little, so that it can be called first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 
 
 def silence_onnxruntime() -> None:
-    """Has onnxruntime tell nobody that it is imported, for which it keeps a number in the home folder, unless the
-    environment says otherwise; to be called before it is imported.
+    """Disables onnxruntime's telemetry, which reports its import and keeps an id in the home folder.
+
+    The environment takes precedence. Must be called before onnxruntime is imported.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

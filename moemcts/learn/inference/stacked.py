@@ -1,4 +1,4 @@
-"""Experts of equal architecture as one network with one more dimension: one launch for a batch of all phases."""
+"""Experts of equal architecture, stacked into one network with an extra dimension: one launch for all of them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from moemcts.learn.inference.digits import inference_on
 from moemcts.learn.inference.torch_evaluator import DTYPES, prepared, to_array
 
 STEP = 8
-"""Rows per expert are padded to a multiple of it, so that a GPU meets few different sizes."""
+"""Rows per expert are padded to a multiple of this, so that a GPU meets few different sizes."""
 
 
 class StackedExperts(Evaluators):
-    """K experts whose weights lie side by side: rows are dealt to them and all are computed at once.
+    """K experts with stacked weights: rows are distributed to them, and all are computed at once.
 
-    Made for GPUs, which K launches of a third of a batch each leave idle. On a CPU, which is busy with a handful of
-    rows, it is no faster than one after the other.
+    Made for GPUs, which K launches of a K-th of a batch each leave idle. On a CPU, which a handful of rows keeps busy,
+    it is no faster than one after the other.
     """
 
     def __init__(self, networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32") -> None:
-        """Takes copies of the networks, in which batch norms are folded; raises ValueError if they are not alike."""
+        """Takes copies of the networks, with batch norms folded; raises ValueError if their architectures differ."""
         self.device = torch.device(device)
         self._dtype = DTYPES[precision]
         copies = [prepared(network, self.device, precision) for network in networks]
@@ -49,7 +49,7 @@ class StackedExperts(Evaluators):
         """Evaluates planes `[N, *observation_shape]`, row `i` by expert `experts[i]`."""
         counts = np.bincount(experts, minlength=self._num)
         depth = -(-int(counts.max(initial=1)) // STEP) * STEP
-        # Where each row goes: its expert's next place.
+        # The destination of each row: its expert's next free place.
         order = np.argsort(experts, kind="stable")
         places = np.empty(len(experts), dtype=np.int64)
         places[order] = np.arange(len(experts)) - np.repeat(np.cumsum(counts) - counts, counts)

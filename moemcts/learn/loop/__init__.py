@@ -1,1 +1,1 @@
-"""Self-play: generations of games become a window of samples, from which the next experts learn."""
+"""Self-play: generations of games fill a window of samples, on which the next experts are trained."""

@@ -1,4 +1,4 @@
-"""The numbers of self-play: games, the window that is learned from, targets, and who plays the next generation."""
+"""Settings of self-play: games, replay window, value targets, pace of training and promotion."""
 
 from __future__ import annotations
 
@@ -17,95 +17,98 @@ class _Section(Section):
 
 
 class GamesConfig(_Section):
-    """The games of one generation. How moves are searched and drawn is said in `search`."""
+    """The games of one generation. How moves are searched and chosen is set in `search`."""
 
     games: int = Field(default=256, ge=1)
     """Games per generation."""
     samples: int | None = Field(default=None, ge=1)
-    """Decisions per generation, in place of a number of games: as many games as that takes, what the last one has
-    beyond is cut off."""
+    """Decisions per generation, instead of a number of games: as many games as needed are played, and surplus decisions
+    of the last one are cut off."""
     parallel: int = Field(default=128, ge=1)
-    """Games that are played side by side in one process and share batches."""
+    """Games that are played concurrently in one process and share batches."""
     in_flight: Annotated[int | None, LATER] = Field(default=None, ge=1)
-    """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, by a
-    core of their own or a GPU. If not given 2, but 1 on one core and for rules in Python; that is written down."""
+    """Groups of the games in one process: with 2, one half is searched while positions of the other are evaluated, on a
+    core of their own or a GPU. Defaults to 2, but to 1 on one core and for rules in Python; the value used is
+    recorded."""
     per_part: int = Field(default=256, ge=1)
-    """Games that one process plays in one go, a chunk; an interrupted run plays unfinished ones of these again."""
+    """Games that a process plays as one chunk; after an interruption, unfinished chunks are played again."""
     continuous: Annotated[bool, LATER] = False
-    """Whether games of a process's next chunk take the places of those that are over, so that batches stay full. Which
+    """Whether games of a process's next chunk take the places of finished ones, so that batches stay full. Which
     positions share a batch, and so the last digits of values, then depends on the number of processes and on where a
-    run was interrupted; without, games are the same to the byte whatever happens."""
+    run was interrupted; without it, games are always the same to the byte."""
     searched: bool = True
-    """Whether moves are searched; without, they are drawn from the policy at `search.temperature`, and what is learned
-    of the policy is what it says already."""
+    """Whether moves are searched; otherwise, they are drawn from the policy at `search.temperature`, and the policy
+    target is the policy itself."""
     full_share: Annotated[float, Idle(searched=(False,))] = Field(default=1.0, gt=0, le=1)
     """Share of the moves that are searched in full and learned from; the others have `fast_simulations`, no noise, and
     are not learned from (playout cap randomisation, Wu 2019: 0.25)."""
     fast_simulations: Annotated[int | None, Idle(full_share=(1,)), Idle(searched=(False,))] = Field(default=None, ge=1)
-    """Simulations of the other moves; a quarter of a full search if not given."""
+    """Simulations of the other moves; defaults to a quarter of a full search."""
     random_plies: int = Field(default=0, ge=0)
-    """Each game begins with 0 to so many moves at random, which are not learned from."""
+    """Maximum number of random moves at the start of each game, drawn uniformly from 0; they are not learned from."""
     openings: str = ""
-    """A file of start positions, drawn at random; the game's own where empty."""
+    """File of start positions, from which one is drawn at random per game; if empty, the game's own start."""
     resign_value: float | None = Field(default=None, gt=0, le=1)
-    """A player gives up where it expects minus this or less for `resign_moves` of its moves in a row; without it all
-    games are played to their end. Zero-sum games of two players in turn."""
+    """A player resigns if it expects minus this or less for `resign_moves` of its moves in a row; by default all games
+    are played to the end. Only for zero-sum games of two players who take turns."""
     resign_moves: Annotated[int, Idle(resign_value=(None,))] = Field(default=3, ge=1)
-    """Of its own moves in a row; forced ones do not count."""
+    """Consecutive moves of its own; forced ones do not count."""
     played_on: Annotated[float, Idle(resign_value=(None,))] = Field(default=0.1, ge=0, le=1)
-    """Share of the games in which nobody gives up, from which the report says how often that would have been wrong."""
+    """Share of the games without resignation, from which the report estimates how often resigning would have been
+    wrong."""
     opponents: str = "self"
-    """Who sits in the other seats: `self`, `league` for earlier generations, or an agent."""
+    """Who plays the other seats: `self`, `league` for earlier generations, or an agent."""
     opponent_share: Annotated[float, Idle(opponents=("self",))] = Field(default=1.0, ge=0, le=1)
-    """Share of the games with these opponents; in the others the newest experts sit in all seats."""
+    """Share of the games with these opponents; in the others the newest experts play all seats."""
     league: Annotated[int, Idle(opponents=("self",))] = Field(default=5, ge=1)
-    """How many of the generations before the newest are in the league."""
+    """Number of generations before the newest that are in the league."""
     opponent_model: str = ""
-    """Who the search believes to sit in the other seats; `self` searches for all of them. Empty takes the opponents
-    where these are an agent, else `self`."""
+    """Opponent model of the search for the other seats; `self` searches for all of them. If empty, the opponents if
+    these are an agent, else `self`."""
     ahead: Annotated[bool, LATER] = False
-    """Whether the next generation's games are played while one learns, by the experts from before: nobody waits for
-    the training, and the weights that play are one generation older. Games are played in processes of their own."""
+    """Whether the next generation's games are played while one is trained, by the experts from before it: no time is
+    spent waiting for training, and the weights that play are one generation older. Games are played in processes of
+    their own."""
     backend: str = "auto"
-    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    """Backend of the networks: torch, onnxruntime, openvino, or auto for the fastest, which is then recorded."""
     precision: Annotated[str | None, LATER] = None
-    """What networks compute in: float32, bf16, or auto, in place of which the quickest that keeps the policy is
-    written down. If not given auto with backend auto, else float32."""
+    """Precision of the networks: float32, bf16, or auto for the fastest that keeps the policy, which is then recorded.
+    Defaults to auto with backend auto, else to float32."""
     device: Annotated[str, LATER] = "cpu"
-    """Where the networks that play run: cpu, cuda, cuda:1, ... or auto, in place of which is written down what there
-    is. Processes that play share a GPU."""
+    """Device of the networks that play: cpu, cuda, cuda:1, ... or auto for what is available, which is then recorded.
+    Processes that play share a GPU."""
 
     @property
     def size(self) -> tuple[int, str]:
-        """How large a generation is, and in what."""
+        """The size of a generation, and its unit."""
         return (self.games, "games") if self.samples is None else (self.samples, "samples")
 
 
 class ReplayConfig(_Section):
-    """Which samples a generation learns from."""
+    """Which samples a generation is trained on."""
 
     generations: int = Field(default=20, ge=1)
-    """The window: so many of the newest generations, at most."""
+    """Size of the replay window: at most this many of the newest generations."""
     growth: float = Field(default=1.0, gt=0, le=1)
     """The window is at most this share of all generations so far, rounded up, so that the first, weak ones leave it
     early."""
     samples: int | None = Field(default=None, ge=1)
-    """The window has about so many samples at most: of older generations none that begin beyond."""
+    """Approximate maximum of samples in the window: generations older than the one that reaches it are left out."""
     newest: float = Field(default=0.0, ge=0, le=1)
-    """Least share of the newest generation among the samples that are learned from; older ones are drawn at random."""
+    """Minimum share of the newest generation among the training samples; older ones are drawn at random."""
     drawn: int | None = Field(default=None, ge=1)
-    """So many samples of the window are drawn and learned from; all if not given."""
+    """Number of samples that are drawn from the window for training; all if not given."""
 
 
 class TargetsConfig(_Section):
-    """What the value is to say of a position. The policy is to say what the search made of it."""
+    """Value targets. Policy targets are those of the search."""
 
     search_share: float = Field(default=0.0, ge=0, le=1)
-    """Share of the search's own value in the target; the rest is what came of the game."""
+    """Share of the search's own value in the target; the rest is the outcome of the game."""
     td_lambda: float = Field(default=1.0, ge=0, le=1)
-    """What came of the game: 1 is its result, 0 the search's value at the next decision, between them TD(lambda)."""
+    """The outcome of the game: 1 is its result, 0 the search's value at the next decision, in between TD(lambda)."""
     steps: int | None = Field(default=None, ge=1)
-    """What came of the game is what the search expected so many decisions later (n-step), instead of its result."""
+    """The outcome of the game is the search's value this many decisions later (n-step), instead of its result."""
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
@@ -115,47 +118,48 @@ class TargetsConfig(_Section):
 
     @property
     def is_result(self) -> bool:
-        """Whether values are learned from results alone."""
+        """Whether value targets are game results alone."""
         return not self.search_share and self.td_lambda == 1 and self.steps is None
 
 
 class PaceConfig(_Section):
-    """How training goes on from one generation to the next. What a training is, is said in `training`."""
+    """How training continues from one generation to the next. Training itself is set in `training`."""
 
     optimiser: Literal["anew", "kept"] = "anew"
-    """Whether the optimiser forgets between generations what it has gathered, such as momentum, or keeps it."""
+    """Whether the optimiser's state, such as momentum, is reset between generations (anew) or kept."""
     steps: int | None = Field(default=None, ge=1)
-    """Steps per generation of a stage that sees all samples, in place of `training.epochs`."""
+    """Steps per generation of a stage that sees all samples, instead of `training.epochs`."""
     rate_steps: tuple[int, ...] = ()
-    """Generations from which on the learning rate is multiplied by `rate_factor`, each time."""
+    """Generations from which on the learning rate is multiplied by `rate_factor`, once for each."""
     rate_factor: Annotated[float, Idle(rate_steps=((),))] = Field(default=0.3, gt=0)
-    """By this."""
+    """Factor of the learning rate at each of `rate_steps`."""
 
     def rate(self, generation: int) -> float:
-        """Returns the share of the learning rate that a generation has."""
+        """Returns the factor of the learning rate for a generation."""
         return float(self.rate_factor ** sum(generation >= step for step in self.rate_steps))
 
 
 class PromotionConfig(_Section):
-    """Whether the experts that have just learned play the next generation's games."""
+    """Gating: whether newly trained experts play the next generation's games."""
 
     rule: Literal["none", "score", "sprt"] = "none"
-    """none: always; score: if they score enough against those that played; sprt: if a sequential test says that they
-    are stronger."""
+    """none: always; score: if they score enough against those that played; sprt: if a sequential test finds them
+    stronger."""
     games: Annotated[int, _PROMOTING] = Field(default=100, ge=2)
-    """Of the two against each other; with sprt at most."""
+    """Games between the two; with sprt at most."""
     score: Annotated[float, Idle(rule=("none", "sprt"))] = Field(default=0.55, gt=0, lt=1)
     """The mean score above which they are promoted."""
     parallel: Annotated[int | None, LATER, _PROMOTING] = Field(default=None, ge=1)
-    """Of these games so many are played side by side in one process and share batches, those of `games.parallel` if not
-    given. Processes share the games where this is less."""
+    """Of these games, how many are played concurrently in one process and share batches; defaults to `games.parallel`.
+    If this is less than their number, processes divide the games among themselves."""
     elo0: Annotated[float, _TESTED] = 0.0
-    """Difference in logistic Elo at which they are not."""
+    """Difference in logistic Elo under the hypothesis that they are not promoted."""
     elo1: Annotated[float, _TESTED] = 20.0
-    """Difference at which they are."""
+    """Difference under the hypothesis that they are promoted."""
     simulations: Annotated[int | None, _PROMOTING] = Field(default=None, ge=0)
-    """Of these games; those of `search` if not given, 0 for the policy alone."""
+    """Simulations in these games; defaults to those of `search`, 0 plays the policy alone."""
     temperature: Annotated[float, _PROMOTING] = Field(default=0.0, ge=0)
-    """Of the first moves of these games, as many as in `search`; openings differ in any case."""
+    """Temperature of the first moves of these games, as many as in `search`; openings differ in any case."""
     goes_on: Annotated[Literal["newest", "champion"], _PROMOTING] = "newest"
-    """Which experts learn on where those that learned last were not promoted: they themselves, or those that play."""
+    """Which experts training continues from if the last ones were not promoted: these, or those that play
+    (champion)."""

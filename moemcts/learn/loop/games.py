@@ -1,4 +1,4 @@
-"""Games to learn from: played side by side, each from its number and the generation alone."""
+"""Games to learn from, played concurrently; each depends only on its number and the generation."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.play import Step, Table, chance_of, play, seats_of
 
 GAME_BITS = 32
-"""Bits of a game's number that count within its generation."""
+"""Bits of a game number that count games within a generation."""
 ENDED, RESIGNED = 0, 1
 """How games end."""
 _SETUP = 1
-"""What draws belong to that are not a player's."""
+"""Seed component of draws that are not a player's."""
 
 
 def game_number(generation: int, number: int) -> int:
-    """Returns the number of a generation's game among all games."""
+    """Returns the number of a generation's game among those of all generations."""
     return (generation << GAME_BITS) + number
 
 
@@ -39,57 +39,57 @@ def generation_of(games: IntArray) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Who plays: the newest experts, and those who may sit opposite."""
+    """The agents of self-play: the newest experts, and possible opponents."""
 
     newest: Agent
     others: Sequence[Agent] = ()
-    """One of them sits in all seats but one; where there are none, the newest sit everywhere."""
+    """One of them plays all seats but one; if there are none, the newest experts play all seats."""
     other_share: float = 1.0
-    """Share of the games with others."""
+    """Share of the games with these opponents."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """Games that were played, and what there is to learn from them."""
+    """Games that were played, and their samples."""
 
     records: Records
     number: IntArray
-    """Among all games, `[G]`."""
+    """Among those of all generations, `[G]`."""
     num_samples: IntArray
-    """Learned from, `[G]`."""
+    """Samples of each game, `[G]`."""
     plies: IntArray
-    """The length, `[G]`."""
+    """Length of each game, `[G]`."""
     returns: FloatArray
-    """What the players got, `[G, P]`."""
+    """Returns of the players, `[G, P]`."""
     course: IntArray
-    """The same for games of the same moves from the same start, `[G]`."""
+    """Hash that is equal for games of the same moves from the same start, `[G]`."""
     ending: IntArray
     """`ENDED` or `RESIGNED`, `[G]`."""
     resigner: IntArray
-    """Who would have given up where nobody may; -1 for nobody, `[G]`."""
+    """Player that would have resigned in a game without resignation; -1 for none, `[G]`."""
     seat_learned_from: IntArray
-    """That of the newest experts; -1 where that is every seat, `[G]`."""
+    """The seat of the newest experts; -1 if they play every seat, `[G]`."""
     num_moves: IntArray
-    """Actions of all players and of chance, `[G]`."""
+    """Number of actions of all players and of chance, `[G]`."""
     moves: IntArray
-    """These actions, one game after the other, by players within a position, `[sum of num_moves]`."""
+    """These actions, game by game, ordered by player within a position, `[sum of num_moves]`."""
 
     def __len__(self) -> int:
         return len(self.number)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Returns all as arrays, for a file."""
+        """Returns everything as arrays, for a file."""
         games = {key: getattr(self, name) for name, key in _PER_GAME.items()}
         return self.records.arrays() | games | {"moves": self.moves}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Returns what `arrays` returned."""
+        """Returns the games of which `arrays` returned the arrays."""
         games: dict[str, Any] = {name: arrays[key] for name, key in _PER_GAME.items()}
         return cls(records=Records.of_arrays(arrays), moves=arrays["moves"], **games)
 
     def first(self, num_games: int) -> Self:
-        """Returns the first games."""
+        """Returns the first `num_games` games."""
         if num_games >= len(self):
             return self
         games: dict[str, Any] = {name: getattr(self, name)[:num_games] for name in _PER_GAME}
@@ -113,24 +113,24 @@ _PER_GAME = {
     "seat_learned_from": "game_learner",
     "num_moves": "game_num_moves",
 }
-"""What there is one of per game, as files call it."""
+"""Fields with one entry per game, and their names in files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How far some games are."""
+    """Progress of some games."""
 
     num_games: int = 0
-    """Finished."""
+    """Finished games."""
     num_samples: int = 0
-    """Noted so far, in unfinished games too."""
+    """Samples so far, including those of unfinished games."""
     num_plies: int = 0
 
 
 def start_of(
     game: Game, config: GamesConfig, number: int, *, generation: int, seed: int, openings: Sequence[State] = ()
 ) -> State:
-    """Returns where the game of a number starts, after its moves at random."""
+    """Returns the start of the game of a number, after its random moves."""
     starts = _Starts(game, config, (seed, generation), openings)
     return starts.state(starts.rng(number))
 
@@ -146,10 +146,10 @@ def play_games(
     openings: Sequence[State] = (),
     on_progress: Callable[[Counts], None] = lambda counts: None,
 ) -> Played:
-    """Returns the games of these numbers in their order.
+    """Returns the games of these numbers, in that order.
 
-    A game depends on the seed, the generation, its number and who plays it. Decisions with a policy, out of several
-    legal actions, are learned from; of games with others, those of the newest. Raises AgentFailure where an agent
+    A game depends on the seed, the generation, its number and its players. Decisions with a policy and several legal
+    actions are samples; in games with opponents, only those of the newest experts. Raises AgentFailure if an agent
     fails.
     """
     ((_, played),) = play_chunks(
@@ -169,15 +169,15 @@ def play_chunks(
     openings: Sequence[State] = (),
     on_progress: Callable[[Counts], None] = lambda counts: None,
 ) -> Iterator[tuple[int, Played]]:
-    """Yields the games of each chunk, with its place, when all of them are at their end; see `play_games`.
+    """Yields the index and the games of each chunk when all of these are over; see `play_games`.
 
-    Games of the next chunk take the places of those that are over, so that batches are full but at the end of the last.
+    Games of the next chunk take the places of finished ones, so that batches are full until the end of the last chunk.
     """
     hall = _Hall(game, cast, config, generation, seed, openings)
     tables: dict[int, _Game] = {}
     left = deque(enumerate(chunks))
     before = Counts()
-    """Of the chunks that were yielded."""
+    """Counts of the chunks that were yielded."""
 
     def opened() -> Iterator[_Game]:
         for numbers in chunks:
@@ -186,7 +186,7 @@ def play_chunks(
                 yield tables[number]
 
     num_plies = 0
-    # What was played at random stays in games of which nothing is left to decide.
+    # Games that are over at their start have no steps; they are yielded last.
     for steps in play(game, opened(), max_parallel=config.parallel, in_flight=config.in_flight or 1):
         num_plies += len(steps)
         for step in steps:
@@ -211,12 +211,12 @@ def play_chunks(
 
 @dataclass(eq=False, kw_only=True)
 class _Game(Table):
-    """A game whose decisions are written down."""
+    """A game whose decisions are logged."""
 
     index: int
     log: GameLog
     seat_learned_from: Player
-    """-1 where that is every seat."""
+    """-1 if it is every seat."""
     adjudicator: Adjudicator | None
     is_played_on: bool
     course: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=8))
@@ -225,11 +225,11 @@ class _Game(Table):
 
     @property
     def is_over(self) -> bool:
-        """Whether it is at its end, or somebody has given up."""
+        """Whether the game has ended, or a player has resigned."""
         return not (self.is_open and self.players)
 
     def note(self, step: Step[_Game], discount: float) -> None:
-        """Writes down what was decided, and looks whether somebody gives up."""
+        """Logs what was decided, and checks for resignation."""
         step.check()
         players, decisions = step.players, step.decisions
         actions = [decision.action for decision in decisions]
@@ -245,12 +245,12 @@ class _Game(Table):
             self.log.pay(step.state, self.state, discount)
         self._resign(step)
         if self.is_over:
-            # The table stays until its chunk is over; trees that its players kept need not.
+            # The table is kept until its chunk is over; its players' search trees need not be.
             for seat in self.seats:
                 seat.memory = None
 
     def _resign(self, step: Step[_Game]) -> None:
-        # Who was forced to a move has not looked at the position, and may not expect anything.
+        # A player with a forced move has not searched the position, and may have no value.
         if self.adjudicator is None or self.resigner >= 0 or not self.players or step.num_legal == (1,):
             return
         if self.adjudicator.note(step.players, step.decisions) == "resignation":
@@ -259,7 +259,7 @@ class _Game(Table):
                 self.close()
 
     def outcome(self) -> FloatArray | None:
-        """Returns what the players get where one has given up, `[P]`."""
+        """Returns the outcome if a player has resigned, `[P]`, else None."""
         if self.is_open:
             return None
         outcome = np.ones(len(self.seats), dtype=np.float32)
@@ -268,7 +268,7 @@ class _Game(Table):
 
 
 class _Starts:
-    """Where games start."""
+    """Start positions of games."""
 
     def __init__(self, game: Game, config: GamesConfig, key: tuple[int, int], openings: Sequence[State]) -> None:
         self._game = game
@@ -277,11 +277,11 @@ class _Starts:
         self._openings = openings
 
     def rng(self, index: int) -> np.random.Generator:
-        """Returns what a game's setup is drawn with, its start first."""
+        """Returns the generator for a game's setup, which draws its start first."""
         return np.random.default_rng(np.random.SeedSequence((*self._key, index, self._game.spec.num_players, _SETUP)))
 
     def state(self, rng: np.random.Generator) -> State:
-        """Draws a start."""
+        """Draws a start position."""
         if self._openings:
             state: State = self._openings[int(rng.integers(len(self._openings)))]
         else:
@@ -296,7 +296,7 @@ class _Starts:
 
 
 class _Hall:
-    """Opens games."""
+    """Creates games."""
 
     def __init__(
         self, game: Game, cast: Cast, config: GamesConfig, generation: int, seed: int, openings: Sequence[State]
@@ -313,7 +313,7 @@ class _Hall:
             self._rules = Adjudication(draw_moves=0, resign_value=config.resign_value, resign_moves=config.resign_moves)
 
     def open(self, index: int) -> _Game:
-        """Returns the start of a game."""
+        """Returns a game at its start."""
         num_players = self._game.spec.num_players
         setup = self._starts.rng(index)
         state = self._starts.state(setup)

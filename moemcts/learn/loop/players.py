@@ -1,4 +1,4 @@
-"""Who plays games to learn from: a search of which some moves are full and learned from, and the others quick."""
+"""The self-play agent: a search that learns from some moves, searched in full, and plays the others quickly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from moemcts.thoughts import Thought, think
 
 @dataclass
 class Usage:
-    """How much evaluators were asked, and how long that took."""
+    """Evaluated batches and positions, and how long they took."""
 
     num_batches: int = 0
     num_positions: int = 0
@@ -29,7 +29,7 @@ class Usage:
 
 
 class Metered(Wrapping):
-    """An evaluator that counts what it is asked."""
+    """An evaluator that measures its usage."""
 
     def __init__(self, evaluator: Evaluator, usage: Usage) -> None:
         super().__init__(evaluator)
@@ -45,9 +45,9 @@ class Metered(Wrapping):
 
 
 class SelfPlayer:
-    """Searches moves, a share of them in full; decisions of the others have no policy, nothing to learn from.
+    """Searches moves, a share of them in full; decisions of the others have no policy and are not learned from.
 
-    A forced move is not searched, is expected nothing of and draws nothing, unless its tree is kept for the next one.
+    A forced move is not searched, has no value and draws no random numbers, unless its tree is kept for the next one.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class SelfPlayer:
         opponents: Opponents = None,
         name: str = "self-player",
     ) -> None:
-        """A quick search has `fast_simulations`, a quarter of a full one's if not given, no noise and nothing forced.
+        """A quick search has `fast_simulations`, by default a quarter of a full one's, no noise and no forced playouts.
 
-        Both ask one evaluator, so that with a cache each remembers what the other has asked. Raises ValueError where a
-        share is to be quick of a search that no number of simulations limits.
+        Both share one evaluator, and so its cache if it has one. Raises ValueError if quick searches have no
+        `fast_simulations` and full ones no limit of simulations.
         """
         self.name = name
         self._config = config
@@ -81,7 +81,7 @@ class SelfPlayer:
         return think(self.thought(views, seats))
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Searches in full first, then quickly."""
+        """Runs full searches first, then quick ones."""
         decisions = {} if self._config.reuse else _forced(views)
         full, fast = list[int](), list[int]()
         for row, seat in enumerate(seats):
@@ -100,7 +100,7 @@ class SelfPlayer:
         return Decision(
             action=choose_move(result, self._config, ply, seat.rng),
             policy=Policy.of(result.actions, result.weights) if is_full else None,
-            # The position's value, not the chosen action's: moves that are drawn may be bad ones.
+            # The position's value, not the chosen action's, as moves that are drawn may be bad ones.
             value=float(result.value),
             simulations=result.num_simulations,
             nodes=result.num_nodes,
@@ -109,14 +109,15 @@ class SelfPlayer:
 
 
 def quiet(search: SearchConfig, **changes: Any) -> SearchConfig:
-    """Returns a search with these settings, and without what searches to learn from have: noise, and forced playouts,
-    which are to give noise a chance (as in KataGo, Wu 2019).
+    """Returns a search with these settings, without noise and forced playouts.
+
+    These only serve learning; forced playouts give noise a chance (as in KataGo, Wu 2019).
     """
     return search.model_copy(update={"noise_fraction": 0.0, "gumbel_noise": 0.0, "forced_playouts": 0.0, **changes})
 
 
 def _forced(views: Views) -> dict[int, Decision]:
-    """Returns the decisions of the views in which one action is legal, by their rows."""
+    """Returns the decisions for the views with one legal action, by row."""
     legal = views.legal_mask()
     rows = np.flatnonzero(legal.sum(axis=1) == 1)
     return {int(row): Decision(action=int(legal[row].argmax())) for row in rows}

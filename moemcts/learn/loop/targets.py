@@ -1,4 +1,4 @@
-"""What values are learned from: results, what searches expected later, or both; computed when samples are opened."""
+"""Value targets: results, values of later searches, or both; computed when samples are opened."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from moemcts.learn.loop.config import TargetsConfig
 
 
 def value_targets(records: Records, config: TargetsConfig, spec: GameSpec) -> FloatArray:
-    """Returns what the value of each sample is to be, `[N, P]`, column `k` for the player `k` seats further on.
+    """Returns the value target of each sample, `[N, P]`, column `k` for the player `k` seats further on.
 
-    With `v` the search's value, `G` what came of the game and `d` the plies to the next decision, both from the same
-    position on, the target of a position is `T = r + discount^d * ((1 - lambda) * v' + lambda * T')`, where `r` is paid
-    on the way and a dash is for the next position; with `steps` it is `r + discount^d * v` of so many decisions later.
-    Of both only the difference to `G` is computed, in which `r` cancels out. A player's values are known where it
-    decided; where one player's is unknown alone and returns have a fixed sum, it is what is left of that. Positions of
-    which a player's value is unknown are passed over for that player. With a discount, plies in which chance moves
-    count like others.
+    With `v` the search's value, `G` the game's return, both from the same position on, and `d` the plies to the next
+    decision, the target of a position is `T = r + discount^d * ((1 - lambda) * v' + lambda * T')`, where `r` is the
+    reward in between and a prime marks the next position; with `steps` it is `r + discount^d * v` of so many decisions
+    later. Only the difference of either to `G` is computed, in which `r` cancels out. A player's values are known where
+    it decided; if only one player's is unknown and returns have a fixed sum, it is the remainder. Positions in which a
+    player's value is unknown are skipped for that player. With a discount, plies in which chance moves count like
+    others.
     """
     returns = np.asarray(records.returns, dtype=np.float64)
     if config.is_result or records.values is None or not len(records):
@@ -35,12 +35,12 @@ def value_targets(records: Records, config: TargetsConfig, spec: GameSpec) -> Fl
 
 
 class _Positions:
-    """The positions of games in their order, with what each player expected there and got from there on."""
+    """The positions of games in order, with each player's expected value and return from there on."""
 
     def __init__(self, records: Records, returns: NDArray[np.float64], seats: IntArray, spec: GameSpec) -> None:
         game = np.asarray(records.game, dtype=np.int64)
         position = np.asarray(records.position, dtype=np.int64)
-        # Positions of a game are numbered in the order in which they came up.
+        # Positions of a game are numbered in the order in which they occurred.
         found, first, self.of_sample = np.unique(position, return_index=True, return_inverse=True)
         self._game = game[first]
         self._plies_to_end = np.asarray(records.plies_to_end, dtype=np.int64)[first]
@@ -57,7 +57,7 @@ class _Positions:
             self.values = np.where(alone, left, self.values)
 
     def ahead(self, config: TargetsConfig, discount: float) -> NDArray[np.float64]:
-        """Returns the difference of each position's target to what came of it, `[M, P]`."""
+        """Returns the difference between each position's target and its return, `[M, P]`."""
         ahead = np.zeros_like(self.values)
         for player in range(self.values.shape[1]):
             known = np.flatnonzero(~np.isnan(self.values[:, player]))
@@ -81,7 +81,7 @@ class _Positions:
     def _decaying(
         self, known: IntArray, surprise: NDArray[np.float64], decay: float, discount: float
     ) -> NDArray[np.float64]:
-        # All games at once, from their last decisions back: as many passes as the longest game has decisions.
+        # All games at once, backwards from their last decisions: as many passes as the longest game has decisions.
         game = self._game[known]
         ends = np.flatnonzero(np.append(game[1:] != game[:-1], True)) if len(game) else np.zeros(0, dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)

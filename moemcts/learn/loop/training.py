@@ -1,4 +1,4 @@
-"""Experts go on learning: each from where it is, by the stages of a scheme, on what is there of its phase."""
+"""Continues the training of experts, each from its own weights and by the stages of a scheme, on new samples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from moemcts.learn.weights import load_state
 
 @dataclass(frozen=True, kw_only=True)
 class Networks:
-    """One network per phase, and the one on all phases where experts go out from such a one."""
+    """One network per phase, and the one for all phases if the scheme starts experts from such a network."""
 
     experts: Sequence[nn.Module]
     general: nn.Module | None = None
@@ -34,17 +34,17 @@ class Networks:
 
 @dataclass(frozen=True, kw_only=True)
 class Taught:
-    """What a generation's training made."""
+    """Result of a generation's training."""
 
     networks: Networks
     measurements: Sequence[Mapping[str, Any]]
-    """By phase; empty for an expert that has learned nothing."""
+    """By phase; empty for an expert that was not trained."""
     notes: Sequence[str]
-    """What is to be said of phases with few samples or none."""
+    """Messages about phases with few samples or none."""
 
 
 def staged(scheme: Scheme, reference: str) -> StagedScheme:
-    """Returns the scheme; raises UsageError for one whose experts cannot go on from where they are."""
+    """Returns the scheme; raises UsageError if its experts cannot continue from their weights."""
     if isinstance(scheme, StagedScheme):
         return scheme
     raise UsageError(
@@ -54,12 +54,12 @@ def staged(scheme: Scheme, reference: str) -> StagedScheme:
 
 
 def begins_with_all(stages: Sequence[Sequence[Stage]]) -> bool:
-    """Returns whether experts go out from one network, which all of them train first."""
+    """Returns whether experts start from one network, which is trained first."""
     return len({own[0] for own in stages}) == 1 and any(len(own) > 1 for own in stages)
 
 
 def check(scheme: StagedScheme, before: Networks) -> None:
-    """Raises UsageError where experts are to go out from one network, and there are several that differ instead."""
+    """Raises UsageError if experts are to start from one network, but there are several that differ."""
     if before.general is None:
         scheme.check_beginning(before.experts)
 
@@ -74,11 +74,11 @@ def go_on(
     *,
     optimisers: Optimisers | None = None,
 ) -> Taught:
-    """Trains the experts of a generation from those before it; goes on with what is in `folder`.
+    """Trains the experts of a generation from the previous ones; resumes from what is in `folder`.
 
-    Where a scheme begins with one network for all, that one goes on from itself, and the experts from it, as in
-    CrazyAra's reinforcement learning; else each expert goes on from itself. A stage of which no sample is there is left
-    out. `optimisers` are those of `Trainer.go_on`; what stages that are left out had gathered is passed on. Raises as
+    If a scheme begins with one network for all, that one continues from itself, and the experts start from it, as in
+    CrazyAra's reinforcement learning; else each expert continues from itself. A stage without samples is left out.
+    `optimisers` are those of `Trainer.go_on`; the optimiser state of stages that are left out is passed on. Raises as
     `Trainer.fit` and `check`.
     """
     stages = scheme.all_stages(gate.num_phases)
@@ -109,7 +109,8 @@ def go_on(
     if has_general:
         general = copy.deepcopy(first[0])
         if 0 in places[0]:
-            # The stage of all experts is the first to be trained; where it is left out, nobody has trained the one.
+            # The stage that all experts share is trained first; if it was left out, the general network was not
+            # trained.
             path = folder / "stages" / "00" / RESULT
             load_state(general, read_stage(path)[0], str(path))
     return Taught(
@@ -120,7 +121,7 @@ def go_on(
 
 
 def scarcity(counts: Mapping[str, float], batch_size: int) -> list[str]:
-    """Returns what is to be said of phases with less than a batch of samples, given how many each has."""
+    """Returns messages about phases with less than a batch of samples, given the number of samples of each."""
     notes = []
     for name, count in counts.items():
         if count == 0:
@@ -133,7 +134,7 @@ def scarcity(counts: Mapping[str, float], batch_size: int) -> list[str]:
 def configured(
     config: TrainerConfig, learning: PaceConfig, *, generation: int, seed: int, num_samples: int
 ) -> TrainerConfig:
-    """Returns how a generation is trained: its learning rate, its length and a seed of its own."""
+    """Returns how a generation is trained: its learning rate, its length and its own seed."""
     own = int(np.random.SeedSequence((seed, generation)).generate_state(1)[0])
     changes: dict[str, Any] = {"seed": own, "learning_rate": config.learning_rate * learning.rate(generation)}
     if learning.steps is not None:

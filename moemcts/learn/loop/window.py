@@ -1,4 +1,4 @@
-"""Which samples a generation learns from: a window of the newest generations, and what is drawn of it."""
+"""The replay window: the newest generations, and the samples drawn from them for training."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from moemcts.splitmix import uniform_of
 from moemcts.store import digest
 
 _ROUNDING = 1e-9
-"""What a share of generations that is a whole number may be above it in floating point."""
+"""Rounding error by which a share of generations that is a whole number may exceed it."""
 LEAST = 2
-"""Samples that there have to be to learn from and to measure on."""
+"""Minimum number of training samples, and of held-out ones."""
 
 
 def window(generation: int, num_samples: Mapping[int, int], config: ReplayConfig) -> range:
-    """Returns the generations that a generation learns from; it is the newest, the first is 1.
+    """Returns the generations whose samples train `generation`, the newest; the first is 1.
 
     `num_samples` are those of the generations so far.
     """
@@ -43,7 +43,7 @@ def window(generation: int, num_samples: Mapping[int, int], config: ReplayConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Samples:
-    """What a generation learns from, and what its losses are measured on."""
+    """The training samples of a generation, and the held-out ones that its losses are measured on."""
 
     training: Dataset
     validation: Dataset
@@ -60,11 +60,11 @@ def open_window(
     seed: int,
     newest: int,
 ) -> Samples:
-    """Returns the samples of some generations, the games that are held out apart.
+    """Returns the samples of some generations, split into training and held-out games.
 
-    A game is held out in all generations or in none, but for the exception of `held_out_games`: about a share
-    `held_out` of them, which the seed decides. `name` names the samples, `newest` is the newest generation. Raises
-    MoemctsError where there are too few.
+    A game is held out in all generations or in none, with the exception of `held_out_games`: about a share `held_out`
+    of them, chosen by the seed. `name` identifies the samples, `newest` is the newest generation. Raises MoemctsError
+    if there are too few.
     """
     made = None
     if not targets.is_result:
@@ -86,10 +86,10 @@ def open_window(
 
 
 def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
-    """Returns which samples are of games that are held out, `[N]`: the same ones whatever the window.
+    """Returns which samples are of held-out games, `[N]`: the same games whatever the window.
 
-    As many games at least are held out as have `LEAST` samples together, and as many are not, where there are enough:
-    so a window of so few samples that none would be held out measures on some that other windows may learn from.
+    At least as many games are held out as have `LEAST` samples together, and as many are not, if there are enough: a
+    window of so few samples that none would be held out is measured on some that other windows may be trained on.
     """
     numbers, of_sample, counts = np.unique(games, return_inverse=True, return_counts=True)
     chances = uniform_of(numbers, seed)
@@ -104,17 +104,17 @@ def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
 
 
 def _games_of(num_samples: int, counts: IntArray) -> int:
-    """Returns how many of the first games have so many samples together."""
+    """Returns how many of the first games have `num_samples` samples together."""
     return int(np.searchsorted(np.cumsum(counts), num_samples)) + 1
 
 
 def drawn_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Sequence[int]) -> IntArray:
-    """Returns the rows that are learned from, ascending, of all that there are and those that are of the newest."""
+    """Returns the rows to train on, ascending, given all of them and a mask of those of the newest generation."""
     rng = np.random.default_rng(list(seed))
     new, old = rows[is_new], rows[~is_new]
     size = len(rows) if replay.drawn is None else min(replay.drawn, len(rows))
     if replay.newest > 0 and len(new):
-        # Where the newest are too few for their share, less is learned from.
+        # If the newest are too few for their share, fewer rows are drawn.
         size = min(size, math.floor(len(new) / replay.newest))
         num_new = max(math.ceil(size * replay.newest), round(size * len(new) / len(rows)))
         num_new = min(num_new, len(new), size)

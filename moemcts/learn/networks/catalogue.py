@@ -1,4 +1,4 @@
-"""Networks by name, made without importing torch before one is needed.
+"""Networks by name, created without importing torch before one is needed.
 
 Most take the options of `HeadOptions` besides their own; the defaults of those differ from network to network.
 """
@@ -34,8 +34,8 @@ def rise(
     """RISE: mobile bottleneck blocks of any size (Czech et al., CrazyAra and PommerLearn).
 
     Block `i` expands to `expanded + i * growth` channels, with a depthwise kernel from `kernels`, which is repeated.
-    `attention` comes before the blocks listed in `attention_blocks`, counted from 0, or all. With `downsampling` the
-    block after half of them halves the board and doubles the channels.
+    `attention` precedes the blocks listed in `attention_blocks`, counted from 0, or all. With `downsampling` the block
+    after the first half of them halves the board and doubles the channels.
     """
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
@@ -43,7 +43,7 @@ def rise(
     require_sizes(channels=channels, expanded=expanded, kernels=min(kernels, default=0))
     if any(kernel % 2 == 0 for kernel in kernels):
         raise ValueError(f"expected kernels with a middle, of odd sizes, got {list(kernels)}")
-    # The last block is the narrowest where growth is below 0.
+    # The last block is the narrowest if growth is below 0.
     require_sizes(expanded=expanded + max(blocks - 1, 0) * growth)
     if downsampling and blocks < 2:
         raise ValueError(
@@ -105,11 +105,11 @@ def rise_v33(
 ) -> Module:
     """RISEv3.3 of the M2CTS papers: 15 mobile blocks on 256 channels, expanding to 224 up to 672.
 
-    Blocks 7, 11, 12 and 13 have 5x5 kernels and fewer channels; attention stands before 5, 8, 12, 13 and 14. `eca` is
-    what the papers describe, `eca_dense` what their code runs: a full matrix over channels, 327,936 parameters per
-    block of which 65,792 take part, in place of 5. The papers name a path dropout of 0.05, their code has none. Their
+    Blocks 7, 11, 12 and 13 have 5x5 kernels and fewer channels; attention precedes 5, 8, 12, 13 and 14. `eca` is what
+    the papers describe, `eca_dense` what their code runs: a full matrix over channels, 327,936 parameters per block of
+    which 65,792 have an effect, instead of 5. The papers name a path dropout of 0.05, their code has none. Their
     5,886,933 parameters also count 131,585 of an `mse` value head that `value_head=wdlp` leaves unused; here 4,444,628
-    take part in `eca_dense`, and 4,115,693 in `eca`.
+    have an effect with `eca_dense`, and 4,115,693 with `eca`.
     """
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
@@ -128,7 +128,8 @@ ALPHAVILE = {
     "normal": (224, "53335535335353355T3355555T"),
     "large": (224, "353333553553335333553335T55555333555T"),
 }
-"""Channels, and per block its kernel or T for a transformer (Czech et al. 2024, Table 6, and CrazyAra's code)."""
+"""Channels, and for each block its kernel size or T for a transformer (Czech et al. 2024, Table 6, and CrazyAra's
+code)."""
 
 
 def alphavile(
@@ -139,7 +140,7 @@ def alphavile(
     path_dropout: float = 0.05,
     **heads: Unpack[HeadOptions],
 ) -> Module:
-    """AlphaVile: mobile blocks with 3x3 and 5x5 kernels and one or two transformer blocks, four sizes."""
+    """AlphaVile: mobile blocks with 3x3 and 5x5 kernels and one or two transformer blocks, in four sizes."""
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
     if size not in ALPHAVILE:
@@ -170,8 +171,8 @@ def resnet(
 ) -> Module:
     """AlphaZero's residual network (Silver et al. 2017): 3x3 convolutions, ReLU after the sum.
 
-    With `pooled` heads it sees means and maxima over the board, which learns from fewer samples where what matters
-    moves about.
+    With `pooled`, its heads see means and maxima over the board, which takes fewer samples to learn from if what
+    matters may be anywhere on the board.
     """
     from moemcts.learn.networks.resnet import ResNet
 
@@ -193,9 +194,9 @@ def densenet(
 ) -> Module:
     """The Antichess thesis' DenseNet (section 3.2): four blocks of four layers, each of which adds 32 channels.
 
-    As there, a layer's 1x1 convolution has `expansion` times its inputs' channels (not, as in Huang et al. 2017, times
-    `growth`), and 3x3 convolutions between blocks go back to `growth` channels. The heads are ours: the thesis' policy
-    is cut out of 66 planes.
+    As there, a layer's 1x1 convolution has `expansion` times its inputs' channels (not `expansion` times `growth`, as
+    in Huang et al. 2017), and 3x3 convolutions between blocks reduce them to `growth`. The heads differ: the thesis'
+    policy is cut out of 66 planes.
     """
     from moemcts.learn.networks.densenet import DenseNet
 
@@ -219,9 +220,9 @@ def nextvit(
     repeats: int = 1,
     **heads: Unpack[HeadOptions],
 ) -> Module:
-    """NextViT as in the AlphaVile paper: convolution blocks, and `repeats` times more of them and a transformer block.
+    """NextViT as in the AlphaVile paper: convolution blocks, then `repeats` times more of them and a transformer block.
 
-    Nothing halves the board; channels have to be a multiple of 32, from 96 on.
+    The board is never downsampled; channels have to be a multiple of 32, at least 96.
     """
     from moemcts.learn.networks.transformer import NextViT
 
@@ -240,10 +241,10 @@ def levit(
     key_channels: int = 32,
     **heads: Unpack[HeadOptions],
 ) -> Module:
-    """LeViT on a board that stays whole: stem and residual block of 3x3 convolutions, then attention.
+    """LeViT without downsampling of the board: stem and residual block of 3x3 convolutions, then attention.
 
     Widths are those of LeViT-256's first stage (Graham et al. 2021). The AlphaVile paper gives no depth, only 0.413 G
-    multiply-adds, to which nine blocks come closest; its parameters are not published.
+    multiply-adds, to which nine blocks come closest; its number of parameters is not published.
     """
     from moemcts.learn.networks.levit import LeViT
 
@@ -270,12 +271,12 @@ def vit(
     hidden: int = 1024,
     **heads: Unpack[HeadOptions],
 ) -> Module:
-    """The Vision Transformer that the AlphaVile paper compares with, which does poorly, and why.
+    """The Vision Transformer that the AlphaVile paper compares with, where it does poorly.
 
-    Its patches of 8x8 make a board of 8x8 one single token beside the class token: nothing is left for attention to
-    compare, and all 4864 logits come from one linear layer on 256 numbers. The paper reports a loss of 1.69 against
-    1.13 to 1.17 of the others, at 21 million multiply-adds. With `patch=1` or 2 every cell or 2x2 of the board is a
-    token, which is what the name promises, and the heads are those of the other networks.
+    Its patches of 8x8 make a single token of a board of 8x8, beside the class token: attention has nothing to compare,
+    and all 4864 logits come from one linear layer on 256 numbers. The paper reports a loss of 1.69 against 1.13 to 1.17
+    of the others, at 21 million multiply-adds. With `patch=1` or 2 every cell or 2x2 block of the board is a token, and
+    the heads are those of the other networks.
     """
     from moemcts.learn.networks.vit import VisionTransformer
 
@@ -309,9 +310,9 @@ def cnn(
     value_head: ValueKind = "mse",
     norm_momentum: float = 0.1,
 ) -> Module:
-    """The Prague thesis' network (code listing 7): five convolutions without skips, dropout, dense heads.
+    """The Prague thesis' network (code listing 7): five convolutions without skip connections, dropout, dense heads.
 
-    Its 5x5 convolution without padding loses the rim of the board, which the thesis regrets.
+    Its 5x5 convolution without padding loses the border of the board, which the thesis regrets.
     """
     from moemcts.learn.networks.cnn import PlainCNN
 
@@ -329,7 +330,7 @@ def mlp(
     num_values: int = 1,
     value_head: ValueKind = "mse",
 ) -> Module:
-    """Dense layers on observations of any shape: the network of games without a board."""
+    """Dense layers on observations of any shape, for games without a board."""
     from moemcts.learn.networks.mlp import MLP
 
     if min(observation_shape, default=0) < 1 or width < 1 or layers < 1:

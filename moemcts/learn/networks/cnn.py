@@ -11,11 +11,12 @@ from moemcts.learn.networks.options import HeadSpec
 
 
 class PlainCNN(TwoHeads):
-    """Four 3x3 convolutions, a 5x5 one that takes the rim off the board, and dense heads, without a sum anywhere."""
+    """Four 3x3 convolutions, a 5x5 one without padding, and dense heads, without skip connections."""
 
     def __init__(self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, dropout: float) -> None:
-        """On boards that are five cells wide or less the last convolution keeps the rim: of one cell alone a batch of
-        one sample has no deviation.
+        """Pads the last convolution on boards with a side of five cells or less.
+
+        Without padding one cell may be left, in which a batch of one sample has no variance.
         """
         planes, *board = observation_shape
         rim = 0 if min(board) > LAST_KERNEL else LAST_KERNEL // 2

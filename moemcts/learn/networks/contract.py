@@ -1,4 +1,4 @@
-"""What trainings and searches expect of a network."""
+"""What training and search expect of a network."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from moemcts.game import GameSpec
 from moemcts.learn.networks.outputs import Outputs
 
 TOLERANCE = 1e-5
-"""By how much a value may be above 1 in float32."""
+"""How far a value may exceed 1 in float32."""
 
 
 def check_network(network: object, spec: GameSpec) -> None:
-    """Looks at what a network answers to one position, and to two, without anything on them.
+    """Checks the outputs of a network for one empty position, and for two.
 
-    Raises MoemctsError where that is not what `Outputs` says of a network for the game, so that it is known before
-    hours of training. What is no number is left to trainings, which say where it began.
+    Raises MoemctsError unless they are what `Outputs` requires for the game, so that mistakes are known before hours of
+    training. NaN is left to training, which reports where it began.
     """
     name = f"network {type(network).__name__}"
     if not isinstance(network, nn.Module):

@@ -1,4 +1,4 @@
-"""What a network costs: parameters, multiply-adds, and the time of a position."""
+"""Cost of a network: parameters, multiply-adds, and time per position."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 SECONDS = 0.2
-"""How long each size of batch is tried."""
+"""How long each batch size is timed."""
 
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """Of one network on this machine, one thread, float32, by torch."""
+    """Cost of one network on this machine, with one thread, in float32, run by torch."""
 
     parameters: int
     multiply_adds: int
-    """Of one position."""
+    """Per position."""
     milliseconds: float
-    """Of one position alone."""
+    """Per position, evaluated alone."""
     milliseconds_in_batch: float
-    """Of one of `BATCH` positions together."""
+    """Per position, in a batch of `BATCH`."""
 
 
 BATCH = 64

@@ -1,4 +1,4 @@
-"""A network whose layers see all that the layers before them in their block have found."""
+"""A network whose layers see the outputs of all layers before them in their block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moemcts.learn.networks.options import HeadSpec
 
 
 class DenseNet(TwoHeads):
-    """A 3x3 stem, dense blocks, and between them 3x3 convolutions back to few channels; two heads."""
+    """A 3x3 stem, dense blocks, between them 3x3 convolutions that reduce the channels, and two heads."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class DenseNet(TwoHeads):
 
 
 class DenseLayer(nn.Module):
-    """Adds `growth` channels: a 1x1 convolution to `expansion` times the inputs, then 3x3; norms come first."""
+    """Adds `growth` channels: a 1x1 convolution to `expansion` times the inputs, then a 3x3 one; norms come first."""
 
     def __init__(self, inputs: int, growth: int, expansion: int, activation: str, momentum: float) -> None:
         super().__init__()

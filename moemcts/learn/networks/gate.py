@@ -1,4 +1,4 @@
-"""The small network that weighs phases."""
+"""The small network that weights phases."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from moemcts.learn.networks.layers import ConvNorm
 
 
 class GateNetwork(nn.Module):
-    """A 3x3 convolution, mean and maximum over the board, a linear layer: how likely each phase is.
+    """A 3x3 convolution, mean and maximum over the board, and a linear layer give the probability of each phase.
 
-    The last layer begins with zeros, so that before it has learned anything all phases are equally likely.
+    The last layer is initialised with zeros, so that all phases are equally likely before training.
     """
 
     def __init__(self, num_planes: int, num_phases: int, *, channels: int) -> None:

@@ -1,4 +1,4 @@
-"""What networks end in: a policy and a value."""
+"""The heads of networks: policy and value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Board = tuple[int, int]
 
 
 class TwoHeads(nn.Module):
-    """A body, and on it a head for the policy and one for the value."""
+    """A body with a policy head and a value head."""
 
     def __init__(self, body: nn.Module, policy: nn.Module, value: nn.Module) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class TwoHeads(nn.Module):
         self.policy = policy
         self.value = value
         self.is_body_frozen = False
-        """Whether training leaves the body, statistics included, as it is."""
+        """Whether training leaves the body unchanged, statistics included."""
 
     def train(self, mode: bool = True) -> Self:
         super().train(mode)
@@ -33,7 +33,7 @@ class TwoHeads(nn.Module):
         return self
 
     def forward(self, planes: Tensor) -> Outputs:
-        """Returns logits `[N, A]`, value and what else there is, of planes `[N, C, H, W]`."""
+        """Returns logits `[N, A]`, value and any further outputs for planes `[N, C, H, W]`."""
         if not self.is_body_frozen:
             return self.heads(self.body(planes))
         with torch.no_grad():
@@ -41,16 +41,16 @@ class TwoHeads(nn.Module):
         return self.heads(features)
 
     def heads(self, features: Tensor) -> Outputs:
-        """Returns what the heads make of the body's features."""
+        """Returns the outputs of the heads for the body's features."""
         return Outputs(self.policy(features), *self.value(features))
 
 
 def make_heads(
     channels: int, board: Board, spec: HeadSpec, *, features: Board | None = None
 ) -> tuple[nn.Module, nn.Module]:
-    """Returns the heads on a body that ends in so many channels of the board, or of a smaller one, `features`.
+    """Returns the heads for a body that ends in `channels` channels of the board, or of a smaller one, `features`.
 
-    Raises ValueError where `policy_planes` of the board do not have as many cells as there are actions.
+    Raises ValueError if `policy_planes` of the board do not have as many cells as there are actions.
     """
     cells = features or board
     policy = make_policy_head(channels, board, spec, features=cells)
@@ -69,7 +69,7 @@ class MeanAndMax(nn.Module):
 
 
 class Enlarge(nn.Module):
-    """Lays planes of a board out over one `factor` times as large: `[N, C f f, h, w]` to `[N, C, rows, columns]`."""
+    """Rearranges planes of a board into larger ones, by `factor`: `[N, C f f, h, w]` to `[N, C, rows, columns]`."""
 
     def __init__(self, factor: int, board: Board) -> None:
         super().__init__()
@@ -82,10 +82,10 @@ class Enlarge(nn.Module):
 
 
 def make_reduction(channels: int, features: Board, spec: HeadSpec) -> tuple[nn.Module, int]:
-    """Returns what turns features into vectors, and the length of these.
+    """Returns a module that turns features into vectors, and their length.
 
-    Where what matters is near a piece that may be anywhere, pooling learns once what a layer that sees every cell
-    has to learn for each.
+    If what matters is near a piece that may be anywhere, pooling learns once what a layer that sees every cell has to
+    learn for each.
     """
     if spec.pooled:
         return MeanAndMax(), 2 * channels
@@ -95,8 +95,8 @@ def make_reduction(channels: int, features: Board, spec: HeadSpec) -> tuple[nn.M
 def make_policy_head(channels: int, board: Board, spec: HeadSpec, *, features: Board) -> nn.Module:
     """Returns a module from features to logits `[N, A]`.
 
-    A 1x1 convolution and a linear layer for actions of any kind; two 3x3 convolutions where they are the cells of
-    planes. Raises ValueError unless those planes have as many cells as there are actions.
+    A 1x1 convolution and a linear layer for actions of any kind; two 3x3 convolutions if they are the cells of planes.
+    Raises ValueError unless those planes have as many cells as there are actions.
     """
     if not spec.policy_planes:
         hidden = spec.policy_channels
@@ -121,14 +121,15 @@ def make_policy_head(channels: int, board: Board, spec: HeadSpec, *, features: B
 
 
 def make_value_head(vector: nn.Module, length: int, spec: HeadSpec) -> nn.Module:
-    """Returns a module from what `vector` takes, of which it makes `[N, length]`, to what follows the logits in
-    `Outputs`.
+    """Returns a module from the input of `vector` to what follows the logits in `Outputs`.
+
+    `vector` returns `[N, length]`.
     """
     return {"mse": ValueHead, "wdlp": OutcomeHead}[spec.value_head](vector, length, spec)
 
 
 class ValueHead(nn.Module):
-    """Two linear layers to a value in [-1, 1], `[N]`, or `[N, P]` if there are several."""
+    """Two linear layers to a value in [-1, 1], `[N]`, or `[N, P]` if there are several values."""
 
     def __init__(self, vector: nn.Module, length: int, spec: HeadSpec) -> None:
         super().__init__()
@@ -147,9 +148,9 @@ class ValueHead(nn.Module):
 
 
 class OutcomeHead(nn.Module):
-    """Two linear layers side by side: chances of loss, draw and win, and the plies to the end (CrazyAra's WDLP).
+    """Two parallel linear layers: logits of loss, draw and win, and the plies to the end (CrazyAra's WDLP).
 
-    With several values each player has its own chances; "won" is a return above zero, whoever else has one.
+    With several values each player has its own logits; a win is a return above zero, whoever else has one.
     """
 
     def __init__(self, vector: nn.Module, length: int, spec: HeadSpec) -> None:

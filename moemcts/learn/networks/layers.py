@@ -1,4 +1,4 @@
-"""The pieces that networks are made of."""
+"""Building blocks of networks."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class ConvNorm(nn.Sequential):
 
 
 class StochasticDepth(nn.Module):
-    """Zeroes whole samples at random while training, and scales the others up (Huang et al. 2016)."""
+    """Zeroes whole samples at random in training, and scales the others up (Huang et al. 2016)."""
 
     def __init__(self, probability: float) -> None:
-        """Raises ValueError unless some samples are kept."""
+        """Raises ValueError unless `probability` is in [0, 1)."""
         super().__init__()
         if not 0 <= probability < 1:
             raise ValueError(f"expected a path_dropout of at least 0 and below 1, got {probability:g}")
@@ -60,7 +60,7 @@ class StochasticDepth(nn.Module):
 
 
 class SqueezeExcitation(nn.Module):
-    """Scales channels by what a small network makes of their means (Hu et al. 2018)."""
+    """Scales channels by the output of a small network for their means (Hu et al. 2018)."""
 
     def __init__(self, channels: int, *, reduction: int = 2) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class SqueezeExcitation(nn.Module):
 
 
 class EfficientAttention(nn.Module):
-    """Scales each channel by what a short convolution over neighbouring channels' means says (Wang et al. 2020)."""
+    """Scales each channel by the output of a short convolution over neighbouring channels' means (Wang et al. 2020)."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -92,10 +92,10 @@ class EfficientAttention(nn.Module):
 
 
 class DenseAttention(nn.Module):
-    """What the authors' code runs in place of `EfficientAttention`: a full matrix over the channels.
+    """What the authors' code runs instead of `EfficientAttention`: a full matrix over the channels.
 
-    Their convolution takes channels for channels and the single mean for its length, so that of its `kernel` taps
-    only the middle one ever sees anything but padding; the others are kept because parameter counts include them.
+    Their convolution uses channels as channels and the single mean as its length, so that of its `kernel` taps only the
+    middle one ever sees anything but padding; the others are kept because parameter counts include them.
     """
 
     def __init__(self, channels: int) -> None:
@@ -130,12 +130,12 @@ def make_attention(kind: Literal["none", "se", "eca", "eca_dense"], channels: in
 
 
 def count_macs(network: nn.Module, observation_shape: Sequence[int]) -> int:
-    """Returns the multiply-adds of convolutions, linear layers and attention that one position costs."""
+    """Returns the multiply-adds of convolutions, linear layers and attention for one position."""
     from torch.utils.flop_counter import FlopCounterMode
 
     device = next(network.parameters()).device
     was_training = network.training
-    # Attention's fused kernels for CPUs are not counted; its plain one is.
+    # Attention's fused kernels for CPUs are not counted; the plain one is.
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
         network.eval()(torch.zeros(1, *observation_shape, device=device))
     network.train(was_training)
@@ -143,5 +143,5 @@ def count_macs(network: nn.Module, observation_shape: Sequence[int]) -> int:
 
 
 def count_parameters(network: nn.Module) -> int:
-    """Returns how many numbers training can change."""
+    """Returns the number of trainable parameters."""
     return sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)

@@ -1,4 +1,4 @@
-"""LeViT: attention among convolutions, everything with batch norms."""
+"""LeViT: attention and convolutions, with batch norms throughout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moemcts.learn.networks.resnet import ResidualBlock
 
 
 class LeViT(TwoHeads):
-    """A 3x3 stem, a residual block, and blocks of attention (Graham et al. 2021) that keep the size of the board."""
+    """A 3x3 stem, a residual block, and attention blocks (Graham et al. 2021) that keep the size of the board."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class LeViT(TwoHeads):
 class LeViTBlock(nn.Module):
     """Attention whose values are twice as wide as its keys, and an MLP twice as wide as its input.
 
-    In place of embedded positions every head adds a learned number for each distance in rows and columns.
+    Instead of position embeddings, every head adds a learned bias for each distance in rows and columns.
     """
 
     def __init__(self, channels: int, board: Board, attention_heads: int, key_channels: int, momentum: float) -> None:
@@ -77,6 +77,6 @@ class LeViTBlock(nn.Module):
 
 
 def _distances(board: Board) -> Tensor:
-    """Returns for each pair of cells the number of their distance in rows and columns, `[cells, cells]`."""
+    """Returns for each pair of cells the index of their distance in rows and columns, `[cells, cells]`."""
     cells = list(itertools.product(range(board[0]), range(board[1])))
     return torch.tensor([[abs(a - c) * board[1] + abs(b - d) for c, d in cells] for a, b in cells])

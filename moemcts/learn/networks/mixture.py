@@ -1,9 +1,9 @@
 """K experts and the gate between them as one network.
 
-The policy is the mean of the experts' policies with the gate's weights, so that the policy's loss is their likelihood,
-`-log sum_k g_k(x) p_k(a | x)`, and an expert learns from a sample as much as it is responsible for it (Jacobs, Jordan,
-Nowlan and Hinton, "Adaptive mixtures of local experts", 1991). The value is the mean of the experts' values, the
-paper's first, cooperative error.
+The policy is the mean of the experts' policies with the gate's weights, so that the policy's loss is their negative
+log-likelihood, `-log sum_k g_k(x) p_k(a | x)`, and an expert learns from a sample in proportion to its responsibility
+for it (Jacobs, Jordan, Nowlan and Hinton, "Adaptive mixtures of local experts", 1991). The value is the mean of the
+experts' values, the paper's first, cooperative error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from moemcts.learn.networks.outputs import Outputs
 
 
 class MixtureNetwork(nn.Module):
-    """A gate network and K experts that see the same planes and answer as one network."""
+    """A gate network and K experts that see the same planes and act as one network."""
 
     def __init__(self, gate: GateNetwork, experts: Sequence[nn.Module], *, balance: float) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class MixtureNetwork(nn.Module):
         self._balance = balance
 
     def forward(self, planes: Tensor) -> Outputs:
-        """Returns what the experts answer, mixed: probabilities as they are, and numbers as they are."""
+        """Returns the experts' outputs, averaged with the gate's weights; logits are averaged as probabilities."""
         weights = self.gate(planes)
         if self.training and self._balance:
             weights = _with_loss(weights, self._balance * balance_loss(weights))
@@ -44,10 +44,10 @@ class MixtureNetwork(nn.Module):
 
 
 def balance_loss(weights: Tensor) -> Tensor:
-    """Returns how unevenly `[N, K]` weights use the phases: 1 where evenly, K where all views are in one.
+    """Returns how unevenly weights `[N, K]` use the phases: 1 if evenly, K if all views are in one.
 
-    `K sum_k f_k P_k` with the share `f_k` of the views whose weightiest phase is k, which has no gradient, and the
-    mean weight `P_k` (Fedus, Zoph and Shazeer, "Switch Transformers", 2021, equation 4).
+    `K sum_k f_k P_k` with the share `f_k` of the views whose largest weight is that of phase k, which has no gradient,
+    and the mean weight `P_k` (Fedus, Zoph and Shazeer, "Switch Transformers", 2021, equation 4).
     """
     num_phases = weights.shape[1]
     shares = nn.functional.one_hot(weights.detach().argmax(dim=1), num_phases).to(weights.dtype).mean(dim=0)
@@ -55,9 +55,9 @@ def balance_loss(weights: Tensor) -> Tensor:
 
 
 class _AddLoss(torch.autograd.Function):
-    """Passes a tensor on, and on the way back adds to all gradients that of a loss of its own.
+    """Returns a tensor unchanged; the backward pass adds the gradient of a separate loss.
 
-    So the balance of a mixture takes part in training, while the loss that is measured stays that of its answers.
+    The balance of a mixture thus takes part in training, while the loss that is measured stays that of its outputs.
     """
 
     @staticmethod
@@ -77,7 +77,7 @@ def _with_loss(tensor: Tensor, loss: Tensor) -> Tensor:
 
 
 def _mix_logits(weights: Tensor, logits: Sequence[Tensor]) -> Tensor:
-    """Returns the logarithm of the mean of the experts' probabilities over the last axis."""
+    """Returns the logarithm of the weighted mean of the experts' probabilities over the last axis."""
     logarithms = weights.clamp_min(1e-12).log()
     mixed = [_expand(logarithms[:, k], one) + torch.log_softmax(one.float(), dim=-1) for k, one in enumerate(logits)]
     return torch.logsumexp(torch.stack(mixed), dim=0)

@@ -1,4 +1,4 @@
-"""Dense layers, for observations that are no board."""
+"""Dense layers, for observations that are not boards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moemcts.learn.networks.options import HeadSpec
 
 
 class MLP(TwoHeads):
-    """Linear layers on all numbers of an observation of any rank, and a linear layer for each head."""
+    """Linear layers on a flattened observation of any rank, and two heads."""
 
     def __init__(self, observation_shape: tuple[int, ...], heads: HeadSpec, *, width: int, layers: int) -> None:
         sizes = [math.prod(observation_shape), *[width] * layers]

@@ -1,4 +1,4 @@
-"""What all networks have in common, and what users may change of it, known without importing torch."""
+"""Options that all networks have in common, available without importing torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VALUE_KINDS: tuple[ValueKind, ...] = ("mse", "wdlp")
 
 @dataclass(frozen=True, kw_only=True)
 class HeadSpec:
-    """The two heads that every network ends in."""
+    """The two heads of every network."""
 
     num_actions: int
     policy_planes: int = 0
@@ -27,13 +27,13 @@ class HeadSpec:
     value_hidden: int = 256
     """Width of the hidden layer of an `mse` head."""
     num_values: int = 1
-    """1 for the value of the viewing player, P for those of all players, the viewing one first."""
+    """1 for the value of the viewing player, P for those of all players, the viewing player first."""
     pooled: bool = False
-    """Whether linear layers see mean and maximum of each channel over the board instead of every cell."""
+    """Whether linear layers see the mean and maximum of each channel over the board instead of every cell."""
     activation: Activation = "relu"
     norm_momentum: float = 0.1
-    """How fast batch norms forget. The papers' code says 0.9, a leftover of another library's opposite definition: with
-    torch it lets little but the last batch count."""
+    """Momentum of batch norms. The papers' code says 0.9, a leftover of another library's opposite definition: in
+    torch, little but the last batch counts then."""
 
 
 class HeadOptions(TypedDict, total=False):
@@ -61,16 +61,16 @@ def require_planes(observation_shape: tuple[int, ...], what: str) -> tuple[int, 
 
 
 def require_sizes(**sizes: int) -> None:
-    """Raises ValueError for the first of some sizes that is below 1."""
+    """Raises ValueError for the first size that is below 1."""
     for name, size in sizes.items():
         if size < 1:
             raise ValueError(f"expected {name} of at least 1, got {size}")
 
 
 def head_spec(num_actions: int, chosen: HeadOptions, **defaults: Unpack[HeadOptions]) -> HeadSpec:
-    """Returns the heads of a network: what the user chose, else the network's own defaults.
+    """Returns the heads of a network: the user's options, else the network's own defaults.
 
-    Raises ValueError for an unknown kind of value head, and for sizes and shares that are none.
+    Raises ValueError for an unknown kind of value head, and for invalid sizes or an invalid momentum.
     """
     spec = replace(HeadSpec(num_actions=num_actions, **defaults), **chosen)
     if spec.value_head not in VALUE_KINDS:

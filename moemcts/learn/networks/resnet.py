@@ -10,7 +10,7 @@ from moemcts.learn.networks.options import HeadSpec
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions whose result is added to their input, then an activation."""
+    """Two 3x3 convolutions with a skip connection, then an activation."""
 
     def __init__(self, channels: int, *, momentum: float, activation: str = "relu") -> None:
         super().__init__()

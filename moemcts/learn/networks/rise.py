@@ -16,29 +16,29 @@ from moemcts.learn.networks.transformer import TransformerBlock
 
 @dataclass(frozen=True, kw_only=True)
 class BlockSpec:
-    """What differs between blocks."""
+    """Settings that differ between blocks."""
 
     expanded: int
     """Channels of the depthwise convolution."""
     kernel: int = 3
     attention: Literal["none", "se", "eca", "eca_dense"] = "none"
     path_dropout: float = 0.0
-    """Probability that training skips the block, sample by sample."""
+    """Probability that training skips the block, drawn for each sample."""
     is_transformer: bool = False
-    """Whether a transformer block stands in its place."""
+    """Whether a transformer block takes its place."""
 
 
 class Style(TypedDict):
-    """What all layers of a network share."""
+    """Settings that all layers of a network share."""
 
     activation: str
     momentum: float
 
 
 class Bottleneck(nn.Module):
-    """1x1 to many channels, depthwise, 1x1 back; with stride 2 half the board and no sum with the input.
+    """1x1 convolution to many channels, depthwise one, 1x1 back; stride 2 halves the board, without skip connection.
 
-    Attention, if any, scales the block's input, which also enters the sum.
+    Attention, if any, scales the block's input, and so the skip connection too.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Rise(TwoHeads):
         blocks: Sequence[BlockSpec],
         downsampling: bool = False,
     ) -> None:
-        """With `downsampling` the block after half of them halves the board and doubles all channels from there on."""
+        """With `downsampling` the block after the first half halves the board and doubles the channels thereafter."""
         planes, *sides = observation_shape
         board = features = (sides[0], sides[1])
         style: Style = {"activation": heads.activation, "momentum": heads.norm_momentum}

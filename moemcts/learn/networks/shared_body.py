@@ -1,4 +1,4 @@
-"""One body with several sets of heads: frozen while heads are trained, and found again in networks."""
+"""One body with several sets of heads: frozen while heads are trained, and recognised in trained networks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moemcts.learn.networks.heads import TwoHeads
 
 
 def require_heads(network: nn.Module) -> TwoHeads:
-    """Returns the network; raises MoemctsError for one that is not made of a body and heads."""
+    """Returns the network; raises MoemctsError unless it consists of a body and heads."""
     if isinstance(network, TwoHeads):
         return network
     raise MoemctsError(
@@ -22,9 +22,9 @@ def require_heads(network: nn.Module) -> TwoHeads:
 
 
 def freeze_body(network: nn.Module, is_frozen: bool) -> None:
-    """Makes training change the heads only, or all weights again; statistics of batch norms count as weights.
+    """Makes training change the heads only, or all weights again; batch norm statistics count as weights.
 
-    Raises MoemctsError for a network that is not made of a body and heads.
+    Raises MoemctsError for freezing a network that does not consist of a body and heads.
     """
     if is_frozen or isinstance(network, TwoHeads):
         require_heads(network).is_body_frozen = is_frozen

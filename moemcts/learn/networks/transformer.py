@@ -1,4 +1,4 @@
-"""Blocks that look at the whole board at once, and the networks that are made of them."""
+"""Blocks with attention over the whole board, and the networks that are made of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ HEAD_CHANNELS = 32
 class TransformerBlock(nn.Module):
     """The Next Transformer Block of AlphaVile: attention on most channels, convolution on the rest, and an MLP.
 
-    Li et al. 2022, Next-ViT, section 3.3, as CrazyAra runs it: three quarters of the channels, rounded to 32,
-    attend in heads of 32; input and output have equally many channels.
+    Li et al. 2022, Next-ViT, section 3.3, as CrazyAra runs it: three quarters of the channels, rounded to 32, attend in
+    heads of 32; input and output have the same number of channels.
     """
 
     def __init__(self, channels: int, *, momentum: float) -> None:
@@ -59,7 +59,7 @@ class ConvolutionBlock(nn.Module):
 
 
 class NextViT(TwoHeads):
-    """A 3x3 stem, convolution blocks, and after so many of them a transformer block (Li et al. 2022)."""
+    """A 3x3 stem, convolution blocks, and transformer blocks after further groups of them (Li et al. 2022)."""
 
     def __init__(
         self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, channels: int, blocks: int, repeats: int
@@ -75,7 +75,7 @@ class NextViT(TwoHeads):
 
 
 class SelfAttention(nn.Module):
-    """Every cell of the board looks at every other, in heads of 32 channels."""
+    """Self-attention among all cells of the board, in heads of 32 channels."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The Vision Transformer: patches of the board as words."""
+"""The Vision Transformer: patches of the board as tokens."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from moemcts.learn.networks.options import HeadSpec
 class VisionTransformer(TwoHeads):
     """Patches become tokens, to which layers of attention and an MLP are applied (Dosovitskiy et al. 2021).
 
-    Where one patch covers the board, linear heads see the class token, which is all that is left; else the tokens of
-    the patches are a board of features for the usual heads.
+    If one patch covers the board, linear heads see the class token alone; else the tokens of the patches form a board
+    of features for the usual heads.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ EPSILON = 1e-6
 
 
 class Tokens(nn.Module):
-    """Turns planes into tokens `[N, 1 + patches, C]`, the class token first; boards are filled up with zeros."""
+    """Turns planes into tokens `[N, 1 + patches, C]`, the class token first; boards are padded with zeros."""
 
     def __init__(self, planes: int, channels: int, patch: int, grid: Board) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Tokens(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Attention and an MLP, each after a norm and added to its input."""
+    """Attention and an MLP, each after a norm and with a skip connection."""
 
     def __init__(self, channels: int, attention_heads: int, hidden: int) -> None:
         super().__init__()
@@ -94,14 +94,14 @@ class EncoderBlock(nn.Module):
 
 
 class ClassToken(nn.Module):
-    """Takes the class token of tokens, `[N, C]`."""
+    """Selects the class token, `[N, C]`."""
 
     def forward(self, tokens: Tensor) -> Tensor:
         return tokens[:, 0]
 
 
 class Grid(nn.Module):
-    """Lays the tokens of patches out as a board, `[N, C, rows, columns]`."""
+    """Arranges the tokens of patches as a board, `[N, C, rows, columns]`."""
 
     def __init__(self, grid: Board) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from moemcts.learn.training.stages import Stage
 
 
 class _Factors(StagedScheme):
-    """A scheme all of whose options are finite numbers above zero."""
+    """Base class of schemes whose options are all finite numbers above zero."""
 
     def __post_init__(self) -> None:
         check_positive(**vars(self))
@@ -19,7 +19,7 @@ class _Factors(StagedScheme):
 
 @dataclass(frozen=True, kw_only=True)
 class Single(_Factors):
-    """One network on everything, the papers' "regular": the experts of all phases are the same."""
+    """One network is trained on everything, the papers' "regular": the experts of all phases are the same."""
 
     epochs: float = 1.0
 
@@ -29,7 +29,7 @@ class Single(_Factors):
 
 @dataclass(frozen=True, kw_only=True)
 class Separated(_Factors):
-    """Each expert on the samples of its own phase."""
+    """Each expert is trained on the samples of its own phase."""
 
     epochs: float = 1.0
 
@@ -39,10 +39,10 @@ class Separated(_Factors):
 
 @dataclass(frozen=True, kw_only=True)
 class Staged(_Factors):
-    """Each expert on one phase after the other and its own last, the most distant first, ties to the earlier.
+    """Each expert is trained on all phases, from the most distant to its own; ties go to the earlier phase.
 
-    For three phases the orders of the M2CTS papers: opening 2-1-0, middlegame 0-2-1, endgame 0-1-2; optimiser
-    and schedule start anew at each stage. An expert costs `num_phases` trainings less the stages that experts share.
+    For three phases these are the orders of the M2CTS papers: opening 2-1-0, middlegame 0-2-1, endgame 0-1-2; optimiser
+    and schedule restart at each stage. An expert costs `num_phases` trainings less the stages that experts share.
     """
 
     epochs: float = 1.0
@@ -55,10 +55,10 @@ class Staged(_Factors):
 
 @dataclass(frozen=True, kw_only=True)
 class Weighted(_Factors):
-    """Each expert on everything, with its own phase counting `a` times as much as another.
+    """Each expert is trained on everything, with its own phase weighted `a` times as much as another.
 
-    The weights have mean one over the phases: for three phases and `a` 4 they are 2, 0.5 and 0.5, for 10 they are
-    2.5, 0.25 and 0.25 (the M2CTS papers' tables).
+    The weights have mean one over the phases: for three phases and `a` 4 they are 2, 0.5 and 0.5, for 10 they are 2.5,
+    0.25 and 0.25 (the M2CTS papers' tables).
     """
 
     a: float = 4.0
@@ -72,7 +72,7 @@ class Weighted(_Factors):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralFirst(_Factors):
-    """One network on everything, from which each expert goes on with its own phase.
+    """One network is trained on everything, from which each expert continues on its own phase.
 
     The "staged" of CrazyAra's reinforcement learning, which is not the supervised `staged`. The second stage has
     `special_epochs` and `learning_rate` times the configured length and rate.
@@ -90,11 +90,11 @@ class GeneralFirst(_Factors):
 
 @dataclass(frozen=True, kw_only=True)
 class Distance(_Factors):
-    """Each expert on its own phase and on what is near to it in the same game, the less the further away.
+    """Each expert is trained on its own phase and, with decreasing weight, on what is near it in the same game.
 
-    A sample `d` plies from the nearest sample of its game in the expert's phase counts `2^(-d / half_life)`, so that
-    those of the phase itself count 1 and boundaries are soft; below 1/64 it is left out, as are games that never come
-    to the phase. The M2CTS thesis names such weights as future work and gives no formula.
+    A sample `d` plies from the nearest sample of its game in the expert's phase has weight `2^(-d / half_life)`, so
+    that those of the phase itself have weight 1 and boundaries are soft; below 1/64 it is left out, as are games that
+    never reach the phase. The M2CTS thesis names such weights as future work and gives no formula.
     """
 
     half_life: float = 8.0
@@ -108,9 +108,9 @@ class Distance(_Factors):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedStem(_Factors):
-    """One network on everything, whose body all experts keep; then each trains its own heads on its own phase.
+    """One network is trained on everything; all experts keep its body, and each trains its own heads on its own phase.
 
-    The M2CTS thesis' future work. All experts together are little larger than one, and a batch goes through the body
+    The M2CTS thesis' future work. All experts together are little larger than one, and a batch passes through the body
     once whatever phases it holds. The second stage has `head_epochs` and `learning_rate` times the configured length
     and rate.
     """

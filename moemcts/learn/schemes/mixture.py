@@ -1,7 +1,7 @@
-"""Experts and the gate between them, trained together: a mixture of experts.
+"""Mixture of experts: experts and the gate between them, trained together.
 
-The mixture is a network like any other, `networks.mixture`: it answers what the search evaluates with routing
-`mixture`, and is trained by `Trainer` as one network, with its loss, schedule and exact resume.
+The mixture is a network like any other, `networks.mixture`: its output is what the search evaluates with routing
+`mixture`, and `Trainer` trains it as one network, with its loss, schedule and exact resume.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from moemcts.learn.training.trainer import Trainer
 
 ORDERING = 100_000
-"""Positions, spread over all, by whose mean ply phases are numbered: a gate is asked about each."""
+"""Evenly spaced positions, at most, whose mean ply numbers the phases: the gate is evaluated on each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture(Scheme):
-    """Experts and gate together, each expert learning most from what the gate gives it.
+    """Experts and gate are trained together, each expert mostly on what the gate assigns to it.
 
     Jacobs, Jordan, Nowlan and Hinton, "Adaptive mixtures of local experts" (1991).
     """
 
     epochs: float = 1.0
-    """Its length as a multiple of the epochs that the trainer is configured with."""
+    """Length as a multiple of the trainer's epochs."""
     balance: float = 0.01
     """Weight of the loss that keeps the gate from sending everything to one expert."""
 
@@ -50,7 +50,7 @@ class Mixture(Scheme):
         _learning(gate)
 
     def cost(self, num_phases: int) -> float:
-        # Every expert computes every sample.
+        # Every expert evaluates every sample.
         return self.epochs * num_phases
 
     def fit(
@@ -66,8 +66,8 @@ class Mixture(Scheme):
     ) -> Team:
         """Trains experts together with a gate of the size of `gate`, which is not changed.
 
-        The experts begin with different weights, for equal ones would stay equal; the trainer's seed decides them.
-        Phases are numbered by the mean ply of up to `ORDERING` training positions, weighed by the gate. Raises as
+        The experts start with different weights, drawn by the trainer's seed, since equal ones would stay equal. Phases
+        are numbered by the mean ply of up to `ORDERING` training positions, weighted by the gate. Raises as
         `Scheme.fit`.
         """
         import torch
@@ -83,7 +83,7 @@ class Mixture(Scheme):
             weights = make_gate_network(size.game, size.num_phases, size.channels)
         mixture = MixtureNetwork(weights, experts, balance=self.balance)
         stages = [Stage(weights=(1.0,), epochs=self.epochs)]
-        # Trainings from before it was written down had the default.
+        # None for the default, as in trainings from before it was recorded.
         decided_by = {"balance": None if self.balance == Mixture.balance else self.balance}
         whole = trainer.fit(
             mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test, decided_by=decided_by
@@ -100,7 +100,7 @@ class Mixture(Scheme):
 
 
 def _learning(gate: PhaseGate) -> NetworkGate:
-    """Returns the gate as one that is to be trained; raises UsageError for any other."""
+    """Returns the gate if it is one to be trained; raises UsageError for any other."""
     from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn
 
     if isinstance(gate, NetworkGate) and has_to_learn(gate):
@@ -109,7 +109,7 @@ def _learning(gate: PhaseGate) -> NetworkGate:
 
 
 def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
-    """Returns the phases by the mean ply of positions spread over a dataset, each weighed by the phase."""
+    """Returns the phases by the mean ply of positions spread over a dataset, weighted by the gate."""
     import numpy as np
     import torch
 
@@ -128,7 +128,7 @@ def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
 
 
 def _reordered(gate: GateNetwork, order: Sequence[int]) -> GateNetwork:
-    """Returns the gate, which is changed, with its phases in another order."""
+    """Returns the gate, modified in place, with its phases in another order."""
     import torch
 
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What a learning scheme is: it fits a team of experts to a dataset, and knows what that costs."""
+"""The interface of learning schemes: a scheme fits a team of experts to a dataset, and knows what that costs."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from moemcts.learn.training.trainer import Trained, Trainer
 
 MakeNetwork = Callable[[], Any]
-"""Returns a new `torch.nn.Module`, its weights drawn from torch's generator."""
+"""Returns a new `torch.nn.Module`, initialised from torch's generator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Team:
-    """What a scheme makes: a gate, and one expert per phase."""
+    """The result of a scheme: a gate, and one expert per phase."""
 
     gate: PhaseGate
     trained: Sequence[Trained]
 
 
 class Scheme(ABC):
-    """A way to make one expert per phase of a gate."""
+    """A way to train one expert per phase of a gate."""
 
     @abstractmethod
     def check(self, gate: PhaseGate) -> None:
-        """Raises UsageError unless it can make experts for the gate."""
+        """Raises UsageError unless the scheme can train experts for the gate."""
 
     @abstractmethod
     def cost(self, num_phases: int) -> float:
         """Returns how often all trainings together see the data, in passes of the configured epochs.
 
-        Phases are taken to be equally large, and samples to count as often as they can.
+        Phases are assumed to be equally large, and samples to count as often as they can.
         """
 
     def stages_of(self, phase: int, num_phases: int) -> Sequence[Stage] | None:
-        """Returns the stages of the expert for `phase`; None where the scheme trains in another way."""
+        """Returns the stages of the expert for `phase`; None if the scheme trains in another way."""
         return None
 
     @abstractmethod
@@ -60,19 +60,19 @@ class Scheme(ABC):
         validation: Dataset | None = None,
         test: Dataset | None = None,
     ) -> Team:
-        """Trains the experts of a gate, and the gate too where the scheme does that; goes on with what is in `folder`.
+        """Trains the experts of a gate, and the gate if the scheme does that; resumes from what is in `folder`.
 
-        They begin with new networks. `validation` and `test` are those of `Trainer.fit`. Raises as `check` and
+        Training starts from new networks. `validation` and `test` are those of `Trainer.fit`. Raises as `check` and
         `Trainer.fit`.
         """
 
 
 class StagedScheme(Scheme):
-    """A scheme that takes each expert through stages of its own; the gate is there before."""
+    """A scheme that trains each expert in stages of its own, for a gate that exists beforehand."""
 
     @abstractmethod
     def stages(self, phase: int, num_phases: int) -> Sequence[Stage]:
-        """Returns the stages of the expert for `phase`; what several experts begin with is trained once."""
+        """Returns the stages of the expert for `phase`; first stages that several experts share are trained once."""
 
     @final
     def check(self, gate: PhaseGate) -> None:
@@ -86,7 +86,7 @@ class StagedScheme(Scheme):
 
     @final
     def stages_of(self, phase: int, num_phases: int) -> Sequence[Stage]:
-        """Returns the stages of the expert for `phase`; raises MoemctsError where it has none."""
+        """Returns the stages of the expert for `phase`; raises MoemctsError if they are not valid."""
         name = f"scheme {type(self).__name__}"
         try:
             found = self.stages(phase, num_phases)
@@ -135,7 +135,7 @@ class StagedScheme(Scheme):
         validation: Dataset | None = None,
         test: Dataset | None = None,
     ) -> Team:
-        """Trains the experts of a gate as `fit` does, the expert of each phase from the weights of a network.
+        """Trains the experts of a gate as `fit` does, starting the expert of each phase from the weights of a network.
 
         Raises as `fit` and `check_beginning`.
         """
@@ -147,7 +147,7 @@ class StagedScheme(Scheme):
 
     @final
     def check_beginning(self, networks: Sequence[nn.Module]) -> None:
-        """Raises UsageError where experts begin as one network that all of them train, and these, one each, differ."""
+        """Raises UsageError if experts start as one network that all of them share, and these, one each, differ."""
         from moemcts.learn.weights import network_state, state_digest
 
         if len({own[0] for own in self.all_stages(len(networks))}) > 1:
@@ -161,12 +161,12 @@ class StagedScheme(Scheme):
 
     @final
     def all_stages(self, num_phases: int) -> list[Sequence[Stage]]:
-        """Returns the stages of every expert, in the order of phases; raises MoemctsError where one has none."""
+        """Returns the stages of every expert, in the order of phases; raises MoemctsError if any are not valid."""
         return [self.stages_of(phase, num_phases) for phase in range(num_phases)]
 
 
 def checked_scheme(scheme: Scheme, reference: str) -> Scheme:
-    """Returns the scheme of a reference; raises MoemctsError where it is none."""
+    """Returns the scheme of a reference; raises MoemctsError if it is not one."""
     if not isinstance(scheme, Scheme):
         kind = type(scheme).__name__
         raise MoemctsError(f"scheme {reference!r} is wrong: expected a Scheme, such as a StagedScheme, got a {kind}")

@@ -1,1 +1,1 @@
-"""Training: networks through the stages of a scheme, resumable to the bit."""
+"""Training of networks through the stages of a scheme, with bit-exact resume."""

@@ -1,4 +1,4 @@
-"""Whether torch compiles a network for training: tried before the first step, where that can pay."""
+"""Decides whether torch compiles a network for training: timed before the first step, if it can pay off."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from moemcts.learn.training.ranks import Ranks
 from moemcts.learn.training.speed import Way, step_seconds
 
 LONG_ENOUGH = 600.0
-"""Seconds of plain steps from which on it is tried: compiling takes about a minute, and gains a seventh of a step."""
+"""Seconds of plain steps from which on compiling is tried: it takes about a minute, and saves a seventh of a step."""
 WORTH_COMPILING = 1.05
-"""How many times as fast a training has to be, with the time to compile, to be compiled."""
+"""How many times as fast a training has to be, including the time to compile, to be compiled."""
 TURNS = 5
-"""Steps that are tried, plain and compiled in turns; the quickest counts."""
+"""Steps that are timed, plain and compiled in turns; the fastest counts."""
 
 
 class Costs(NamedTuple):
-    """What the steps of a training take, in seconds."""
+    """Seconds that the steps of a training take."""
 
     plain: float
-    """A step as it is."""
+    """A plain step."""
     compiled: float
-    """A step once compiled."""
+    """A compiled step."""
     compiling: float
     """The first step, which compiles."""
 
     def pays(self, num_steps: int) -> bool:
-        """Returns whether so many steps are clearly quicker compiled."""
+        """Returns whether `num_steps` steps are clearly faster compiled."""
         return num_steps * self.plain > WORTH_COMPILING * (self.compiling + num_steps * self.compiled)
 
 
 def compiled(forward: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-    """Returns what torch compiles of a network, once for batches of all sizes, when it is first called."""
+    """Returns the compiled forward pass of a network, for batches of all sizes; the first call compiles it."""
     quick = torch.compile(forward)
 
     def call(planes: Tensor) -> Any:
-        # Batches of an epoch differ by a sample: without it, the second size would be compiled anew.
+        # Batches of an epoch differ by a sample: without this, the second size would be compiled again.
         torch._dynamo.maybe_mark_dynamic(planes, 0)
         return quick(planes)
 
@@ -62,9 +62,10 @@ def compiled_where_it_pays(
     device: torch.device,
     ranks: Ranks,
 ) -> TrainerConfig:
-    """Returns the settings with what a training was `begun` with in place of compile `auto`, else what is quicker.
+    """Returns the settings with compile `auto` resolved: as a training was `begun` with, else what is faster.
 
-    Of several ranks the first decides for all. A network that torch cannot compile is left as it is, with a warning.
+    With several ranks, the first decides for all. A network that torch cannot compile is trained as it is, with a
+    warning.
     """
     if config.compile != "auto":
         return config
@@ -103,10 +104,9 @@ def measure_compiling(
     least: float = 0.0,
     turns: int = TURNS,
 ) -> Costs | None:
-    """Returns what steps of so many samples cost, forward and backward; None where a plain one takes less than `least`
-    seconds. The network is not changed.
+    """Returns the costs of steps of `num_rows` samples, forward and backward; the network is not changed.
 
-    Raises RuntimeError or OSError where torch cannot compile it.
+    None if a plain step takes less than `least` seconds. Raises RuntimeError or OSError if torch cannot compile it.
     """
     planes = torch.from_numpy(random_planes(observation_shape, num_rows)).to(device)
     tried = copy.deepcopy(network).to(device).train()

@@ -1,4 +1,4 @@
-"""The numbers of a training."""
+"""Settings of a training."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from moemcts.sections import LATER, Idle, Section
 
 _NO_PLATEAU = ("constant", "one_cycle", "cosine")
 MOST_THREADS = 1024
-"""Of one process: more of them are no faster anywhere, and stop a machine."""
+"""Per process: more of them are nowhere faster, and bring a machine to a halt."""
 
 
 class TrainerConfig(Section):
     """How a network is trained.
 
-    The defaults are PommerLearn's supervised ones. The M2CTS papers' large networks: 7 epochs, batch 2048, optimiser
+    The defaults are PommerLearn's supervised ones. The M2CTS papers' large networks use 7 epochs, batch 2048, optimiser
     nag, schedule one_cycle, learning rate 0.14, momentum 0.95 to 0.8, weight decay 0.0001; policy weight 0.988, value
     weight 0.01, wdl weight 0.01, plies weight 0.002.
     """
@@ -26,80 +26,81 @@ class TrainerConfig(Section):
     model_config = ConfigDict(allow_inf_nan=False)
 
     epochs: float = Field(default=5.0, gt=0)
-    """How often a stage sees each of its samples."""
+    """Passes of a stage over its samples."""
     batch_size: int = Field(default=128, ge=2)
-    """Samples per step, at most; the batches of an epoch are equally large."""
+    """Maximum number of samples per step; the batches of an epoch differ in size by one at most."""
     optimiser: Literal["adamw", "sgd", "nag"] = "adamw"
-    """adamw, sgd with momentum, or nag: sgd with Nesterov's momentum."""
+    """adamw, sgd with momentum, or nag: sgd with Nesterov momentum."""
     learning_rate: float = Field(default=1e-3, gt=0)
-    """The highest learning rate."""
+    """Maximum learning rate."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
-    """The highest momentum; the first beta of adamw."""
+    """Maximum momentum; the first beta of adamw."""
     min_momentum: Annotated[float, Idle(schedule=("constant", "plateau"))] = Field(default=0.8, ge=0, lt=1)
-    """The momentum of schedules one_cycle and cosine where the learning rate is highest; `momentum` where that is
-    less."""
+    """Momentum at the maximum learning rate of schedules one_cycle and cosine; `momentum` if that is less."""
     weight_decay: float = Field(default=1e-4, ge=0)
-    """Pull of all parameters towards zero, batch norms included."""
+    """Weight decay of all parameters, batch norms included."""
     schedule: Literal["constant", "one_cycle", "cosine", "plateau"] = "constant"
     """constant; one_cycle and cosine: learning rate up and down once per stage, momentum opposite; plateau: reduced
-    where the held-out loss stops falling."""
+    when the held-out loss stops falling."""
     plateau_patience: Annotated[int, Idle(schedule=_NO_PLATEAU)] = Field(default=5, ge=1)
     """Measurements without a better held-out loss after which schedule plateau reduces the learning rate."""
     plateau_factor: Annotated[float, Idle(schedule=_NO_PLATEAU)] = Field(default=0.1, gt=0, lt=1)
-    """What schedule plateau multiplies the learning rate by."""
+    """Factor of the learning rate at each reduction of schedule plateau."""
     tolerance: Annotated[float, Idle(patience=(None,), schedule=_NO_PLATEAU)] = Field(default=0.0, ge=0)
     """How much lower a held-out loss has to be to count as better, for patience and schedule plateau."""
     patience: int | None = Field(default=None, ge=1)
-    """Measurements without a better held-out loss after which a stage ends early; without it no stage does."""
+    """Measurements without a better held-out loss after which a stage ends early (early stopping); off if not given."""
     spike: float | None = Field(default=1.5, gt=1)
-    """A held-out loss of so many times the one before, or a loss that is no number, puts weights, optimiser and
-    schedule back to the measurement before."""
+    """A held-out loss more than this many times the one before, or a loss that is not finite, resets weights, optimiser
+    and schedule to the measurement before."""
     max_spikes: Annotated[int, Idle(spike=(None,))] = Field(default=5, ge=0)
-    """How often a stage is put back before the training gives up; CrazyAra's number is 20."""
+    """How often a stage is reset before the training fails; CrazyAra uses 20."""
     policy_weight: float = Field(default=0.9, ge=0)
-    """Share of the policy's cross-entropy in the loss."""
+    """Weight of the policy's cross-entropy in the loss."""
     value_weight: float = Field(default=0.1, ge=0)
-    """Share of the value's squared error in the loss."""
+    """Weight of the value's squared error in the loss."""
     wdl_weight: float = Field(default=0.01, ge=0)
-    """Share of the cross-entropy of win, draw and loss, for networks with `value_head=wdlp`."""
+    """Weight of the cross-entropy of win, draw and loss, for networks with `value_head=wdlp`."""
     plies_weight: float = Field(default=0.002, ge=0)
-    """Share of the squared error of the plies to the end, for networks with `value_head=wdlp`."""
+    """Weight of the squared error of the plies to the end, for networks with `value_head=wdlp`."""
     clip: float | None = Field(default=None, gt=0)
-    """The longest gradient; longer ones are shortened to it."""
+    """Maximum gradient norm; larger gradients are clipped to it."""
     augment: bool = True
-    """Whether samples are transformed by the game's symmetries at random."""
+    """Whether samples are transformed by random symmetries of the game."""
     validation_fraction: float = Field(default=0.05, gt=0, lt=1)
     """Share of the games that are held out to measure the loss."""
     validation_interval: int | None = Field(default=None, ge=1)
-    """Steps between measurements; one epoch if not given."""
+    """Steps between measurements; defaults to one epoch."""
     measured_samples: int | None = Field(default=None, ge=1)
-    """Of more validation or test samples, so many are drawn once and measured on the way; all if not given."""
+    """Number of validation samples, and of test samples, that are drawn once and measured during training; all if not
+    given."""
     keep: Literal["best", "last"] = "best"
     """Which weights a stage ends with: those of the lowest held-out loss, or the last."""
     save_interval: int = Field(default=500, ge=1)
-    """Steps between saved states, from which an interrupted training goes on."""
+    """Steps between saved states, from which an interrupted training resumes."""
     seed: int = Field(default=0, ge=0)
-    """Decides initial weights, held-out games, order of samples and augmentation. Of a run `seed` does, not this."""
+    """Determines initial weights, held-out games, order of samples and augmentation. In a run, its `seed` does
+    instead."""
     precision: Literal["float32", "bf16", "auto"] = "float32"
-    """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32. In
-    place of auto, what is quickest for the network is tried and written down, channels_last with it."""
+    """bf16 computes the network in bfloat16 where torch considers it safe; weights, losses and optimiser stay float32.
+    auto tries what is fastest for the network, and records it together with channels_last."""
     channels_last: Annotated[bool | None, LATER, Idle(precision=("auto",))] = None
-    """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; by default not."""
+    """Whether planes are in channels-last layout: often faster on a CPU, differs in the last bits; off by default."""
     compile: bool | Literal["auto"] = False
-    """Whether torch compiles the network first: slower to start, faster after, other in the last bits; auto tries it
-    where a training takes ten minutes or more, and takes it where the whole is quicker."""
+    """Whether torch compiles the network: slower to start, faster afterwards, differs in the last bits; auto tries it
+    if a training takes ten minutes or more, and uses it if the whole is faster."""
     encoders: int = Field(default=2, ge=1, le=MOST_THREADS)
     """Threads that encode batches."""
     prefetch: int = Field(default=4, ge=1)
     """Batches that are encoded ahead."""
     threads: int | None = Field(default=None, ge=1, le=MOST_THREADS)
-    """CPU threads of the network, one if not given. More sum in another order: what is learned differs in its last
+    """CPU threads of the network; defaults to one. More threads sum in another order: results differ in the last
     bits."""
     device: str = "auto"
-    """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
+    """cpu, cuda, cuda:1, ... or auto: cuda if available."""
 
     def check_layout(self, observation_shape: Sequence[int]) -> None:
-        """Raises UsageError for channels last where observations are no planes of a board, `[C, H, W]`."""
+        """Raises UsageError for channels last if observations are not planes of a board, `[C, H, W]`."""
         if self.channels_last and len(observation_shape) != 3:
             raise UsageError(
                 "expected no channels_last: it lays out planes of a board, [C, H, W], and observations here are "
@@ -107,7 +108,7 @@ class TrainerConfig(Section):
             )
 
     def shares(self) -> dict[str, float]:
-        """Returns the factor of each term of the loss, by the term's name."""
+        """Returns the weight of each term of the loss, by the term's name."""
         return {
             "policy": self.policy_weight,
             "value": self.value_weight,
@@ -116,9 +117,9 @@ class TrainerConfig(Section):
         }
 
     def identity(self) -> dict[str, object]:
-        """Returns what has to be equal for an interrupted training to go on."""
+        """Returns the settings that have to be equal for an interrupted training to resume."""
         idle = {"save_interval", "encoders", "prefetch", "threads", "device"}
-        # What came later is left out where it changes nothing: what was begun without it goes on.
+        # Settings that were added later are left out if they have no effect, so that older trainings can resume.
         idle |= set() if self.channels_last else {"channels_last"}
         dump = self.model_dump(mode="json", exclude=idle)
         return dump | ({"threads": self.threads} if (self.threads or 1) > 1 else {})

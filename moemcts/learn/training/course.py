@@ -1,4 +1,4 @@
-"""The course of a training: the stages of a plan, one after the other, each in a folder of its own."""
+"""Runs the stages of a training plan one after another, each in a folder of its own."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from moemcts.store import as_read
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:
-    """A network at the end of its stages."""
+    """A network after its stages."""
 
     network: nn.Module
-    """On the CPU, ready for inference."""
+    """On the CPU, in evaluation mode."""
     path: Path
     """The file with its weights."""
     measurement: Mapping[str, Any]
-    """Losses of these weights on held-out games, as the log has them."""
+    """Losses of these weights on held-out games, as in the log."""
 
 
 class Course:
-    """The stages of a plan, one after the other."""
+    """The stages of a plan, run one after another."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Course:
         self._results: list[tuple[Weights, Mapping[str, Any]]] = []
 
     def run(self, step: PlanStep) -> None:
-        """Trains the next stage of the plan, goes on with it, or finds it done."""
+        """Trains the next stage of the plan, resumes it, or finds it done."""
         folder = self._stage_folder(len(self._results))
         stages = [asdict(stage) for stage in step.chain]
         identity = as_read({**self._identity, "stages": stages})
@@ -73,7 +73,7 @@ class Course:
                 check_same(folder, identity, read_stage(folder / name)[1]["identity"])
         run = self._stage_run(step, folder, identity)
         if (folder / RESULT).exists():
-            # A kill may have come between the result and this.
+            # Left over if a kill came after the result was written.
             run.remove_states()
         else:
             run.run(
@@ -87,7 +87,7 @@ class Course:
         self._meter.end_stage(run.num_steps)
 
     def trained(self, number: int, expert: int) -> Trained:
-        """Returns the outcome of a stage; number -1 is what an expert begins with."""
+        """Returns the result of a stage; number -1 stands for an expert's initial weights."""
         state, measurement, path = self._initial[expert % len(self._initial)], dict[str, Any](), self._folder
         if number >= 0:
             state, measurement = self._results[number][0], dict(self._results[number][1])

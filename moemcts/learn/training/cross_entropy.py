@@ -1,4 +1,4 @@
-"""Cross-entropy of policies against actions, or shares of them: natively on a CPU, where a small network has many."""
+"""Cross-entropy of policies against actions or shares of them; native on a CPU, as small networks have many logits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch.nn import functional
 from moemcts.native import core
 
 _AS_ARRAYS = {torch.float32: torch.float32, torch.bfloat16: torch.uint16}
-"""What the core computes with, and as what NumPy, which has no bfloat16, hands over its bits."""
+"""Types that the core computes with, and as which their bits are passed, since NumPy has no bfloat16."""
 
 
 class PolicyTargets(NamedTuple):
-    """What B policies are held against: row `i` is `offsets[i]:offsets[i + 1]` of the others.
+    """Targets of B policies: row `i` is `offsets[i]:offsets[i + 1]` of the other tensors.
 
     No row has an action twice.
     """
@@ -25,36 +25,36 @@ class PolicyTargets(NamedTuple):
     """`[B + 1]`, from 0."""
     actions: Tensor
     shares: Tensor
-    """Of 32 bits."""
+    """In float32."""
 
     @classmethod
     def of(cls, actions: Tensor) -> PolicyTargets:
-        """Returns all on one action a row, `[B]`."""
+        """Returns targets with all of row `i` on `actions[i]`, `[B]`."""
         num = len(actions)
         return cls(torch.arange(num + 1), actions, torch.ones(num))
 
     def dense(self, like: Tensor) -> Tensor:
-        """Returns the shares of all actions, in shape, type and place those of logits `[B, A]`."""
+        """Returns the shares of all actions, with the shape, dtype and device of logits `[B, A]`."""
         rows = torch.repeat_interleave(self.offsets.diff(), output_size=len(self.actions))
         return torch.zeros_like(like).index_put_((rows, self.actions), self.shares.to(like.dtype))
 
 
 class PolicyLoss(NamedTuple):
-    """What B policies are worth, `[B]` each."""
+    """Losses and best actions of B policies, `[B]` each."""
 
     losses: Tensor
-    """`-log p(action)`, weighed by the shares of the actions, of 32 bits at least."""
+    """`-log p(action)`, weighted by the shares of the actions, in 32 bits at least."""
     best: Tensor
-    """The likeliest actions; the first of several."""
+    """The most likely actions, the first one on ties."""
     wanted: Tensor
-    """Those of the largest shares; the first of several."""
+    """The actions with the largest shares, the first one on ties."""
 
 
 def policy_loss(logits: Tensor, targets: PolicyTargets | Tensor) -> PolicyLoss:
-    """Returns the cross-entropy of logits `[B, A]` against B rows of shares, or against the actions `[B]`.
+    """Returns the cross-entropy of logits `[B, A]` against B rows of shares, or against actions `[B]`.
 
-    Logits in bfloat16 are summed up in 32 bits and get a gradient that is rounded once. The core reads them in place,
-    where PyTorch makes several arrays of as many numbers in 32 bits; of the shares it reads those that there are.
+    Sums over logits in bfloat16 are in float32, and the gradient is rounded once. The core reads logits in place, while
+    PyTorch allocates several float32 arrays of that size; of the shares it reads only those that are stored.
     """
     if logits.device.type == "cpu" and logits.dtype in _AS_ARRAYS:
         targets = targets if isinstance(targets, PolicyTargets) else PolicyTargets.of(targets)
@@ -90,7 +90,7 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def _arrays(*tensors: Tensor) -> tuple[Any, ...]:
-    """Returns the memory of each."""
+    """Returns the memory of each tensor as an array."""
     return tuple(map(_array, tensors))
 
 

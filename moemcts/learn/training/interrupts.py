@@ -1,4 +1,4 @@
-"""Ctrl-C between two steps, never within one."""
+"""Defers Ctrl-C to the end of a training step."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from types import FrameType
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Within the block a first Ctrl-C is only noted, which the yielded function tells; a second one interrupts.
+    """Only records a first Ctrl-C within the block, which the yielded function reports; a second one interrupts.
 
-    Outside the main thread, where signals cannot be handled, nothing is noted.
+    Outside the main thread, where signals cannot be handled, nothing is recorded.
     """
     noted = False
 

@@ -1,4 +1,4 @@
-"""What a stage makes of its measurements: whether it goes on, goes back, goes on more slowly, or has learned enough."""
+"""Decides from a stage's measurements whether it continues, goes back, reduces the learning rate, or stops early."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Judgement = Literal["better", "no better", "spike"]
 
 @dataclass(kw_only=True)
 class Judge:
-    """The memory of a stage's held-out losses; all of it JSON values."""
+    """History of a stage's held-out losses; all of it JSON values."""
 
     accepted: float | None = None
-    """The last loss that was no spike."""
+    """The last loss that was not a spike."""
     lowest: float | None = None
-    """The lowest loss that was lower than the one before by more than the tolerance."""
+    """The best loss so far; each was lower than the one before by more than the tolerance."""
     stale: int = 0
-    """Measurements since then."""
+    """Measurements since the best one."""
     slow: int = 0
-    """Measurements since then, or since the learning rate was last reduced."""
+    """Measurements since the best one, or since the learning rate was last reduced."""
     num_reductions: int = 0
-    """How often the learning rate was reduced."""
+    """Number of reductions of the learning rate."""
     returns: list[int] = field(default_factory=list)
-    """Steps to which the stage was put back, in the order in which that happened."""
+    """Steps to which the stage was reset, in the order in which that happened."""
     is_over: bool = False
     """Whether the stage ends here, before its last step."""
 
     def judge(self, config: TrainerConfig, loss: float | None) -> Judgement:
-        """Takes note of a held-out loss, None where there is nothing to measure, unless it is a spike."""
+        """Judges a held-out loss, None if there is nothing to measure; records it unless it is a spike."""
         if loss is None:
             return "better"
         if not math.isfinite(loss) or (config.spike and self.accepted and loss > config.spike * self.accepted):
@@ -48,9 +48,9 @@ class Judge:
         return "better" if is_better else "no better"
 
     def learning_rate(self, config: TrainerConfig) -> float:
-        """Returns the share of the learning rate that reductions have left."""
+        """Returns the factor of the learning rate after all reductions."""
         return float(config.plateau_factor**self.num_reductions)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what `Judge(**values)` takes."""
+        """Returns the arguments of `Judge(**values)`."""
         return {**vars(self), "returns": list(self.returns)}

@@ -1,4 +1,4 @@
-"""Steps of training: what a network learns from a batch, and what its losses were."""
+"""Training steps: updates of a network from batches, and their losses."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from moemcts.learn.weights import Weights
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What computes: the device, and the network as it is called there."""
+    """The device, and the network as it is called there."""
 
     device: torch.device
     network: nn.Module
-    """The weights, on the device."""
+    """The network itself, on the device."""
     forward: Callable[[Tensor], Any]
-    """The network for training: compiled, shared among ranks, or just itself."""
+    """The network for training: compiled, wrapped for several ranks, or just itself."""
     ranks: Ranks
 
 
 class Learner:
-    """Takes a network from step to step."""
+    """Takes the training steps of a network."""
 
     def __init__(self, config: TrainerConfig, machine: Machine, gathered: Weights) -> None:
-        """`gathered` is what an optimiser has gathered that is gone on with; a new one where it is empty."""
+        """`gathered` is the optimiser state to continue from; empty for a new one."""
         self._config = config
         self._machine = machine
         self._optimiser = make_optimiser(config, machine.network)
@@ -52,18 +52,18 @@ class Learner:
         return len(self._untold)
 
     def gathered(self) -> Weights:
-        """Returns what the optimiser has gathered."""
+        """Returns the state of the optimiser."""
         return optimiser_tensors(self._optimiser)
 
     def learn(self, loaded: Loaded, pace: Pace, seed: int) -> None:
-        """Takes a step; what the network draws at random in it comes from the seed."""
+        """Takes a step; random draws of the network in it are seeded by `seed`."""
         config, network, ranks = self._config, self._machine.network, self._machine.ranks
         set_pace(self._optimiser, pace)
         torch.manual_seed(seed)
         batch = loaded.batch.to(self._machine.device)
         _train_on(network, len(batch.weights))
         losses = self._losses(batch, self._machine.forward)
-        # The ranks' gradients are averaged, but the shares of a batch may differ in size by one.
+        # The ranks' gradients are averaged, but their shares of a batch may differ in size by one.
         share = len(batch.weights) / loaded.num_samples
         loss = total_loss(losses, batch.weights, config.shares()) * (share * ranks.size)
         self._optimiser.zero_grad(set_to_none=True)
@@ -76,17 +76,17 @@ class Learner:
         self._untold.append({"loss": loss.detach() / ranks.size, **means})
 
     def tell(self) -> list[dict[str, float]]:
-        """Returns the losses of the steps since it was last asked, over the samples of all ranks, and their weight."""
+        """Returns the losses of the steps since the last call, over the samples of all ranks, and their weights."""
         if not self._untold:
             return []
         names = list(self._untold[0])
-        # One transfer for all steps: a GPU is not made to wait for each number.
+        # One transfer for all steps, so that a GPU is not synchronised for each number.
         table = torch.stack([torch.stack([step[name] for name in names]) for step in self._untold])
         self._untold.clear()
         return [dict(zip(names, row, strict=True)) for row in self._machine.ranks.sum(table).tolist()]
 
     def losses(self, batch: Tensors) -> Losses:
-        """Returns the losses of samples that nothing is learned from."""
+        """Returns the losses of samples without training on them."""
         self._machine.network.eval()
         return self._losses(batch.to(self._machine.device), self._machine.network)
 
@@ -94,13 +94,13 @@ class Learner:
         with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=self._config.precision == "bf16"):
             answer = forward(in_layout(batch.planes, self._config.channels_last))
         logits, value, *rest = answer
-        # Logits, by far the most numbers, stay as they are: what is summed up of them has 32 bits anyway.
+        # Logits, by far the most numbers, keep their dtype: sums over them are in 32 bits anyway.
         outputs = Outputs(logits, value.float(), *[part if part is None else part.float() for part in rest])
         return sample_losses(outputs, batch.targets)
 
 
 def _train_on(network: nn.Module, num_samples: int) -> None:
-    """Puts a network to learning from so many samples; of one alone there is no variance to normalise by."""
+    """Puts a network into training mode, without its batch norms for a single sample, which has no variance."""
     network.train()
     if num_samples == 1:
         for module in network.modules():

@@ -1,4 +1,4 @@
-"""Batches on their way from disk to the optimiser: encoded ahead by threads, in the order of the steps."""
+"""Loads the batches of a training: encoded ahead by threads, in the order of the steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from moemcts.learn.training.ranks import Ranks
 
 
 class Tensors(NamedTuple):
-    """A batch as a network learns from it."""
+    """A batch as tensors for training."""
 
     planes: Tensor
     targets: Targets
@@ -29,7 +29,7 @@ class Tensors(NamedTuple):
 
     @classmethod
     def of(cls, batch: Batch, *, is_pinned: bool = False) -> Tensors:
-        """Returns the batch on the CPU, in memory that a GPU can read by itself if it is to be pinned."""
+        """Returns the batch on the CPU; `is_pinned` puts it into pinned memory, which a GPU can read by itself."""
 
         def tensor(array: np.ndarray) -> Tensor:
             made = torch.from_numpy(array)
@@ -55,21 +55,21 @@ class Tensors(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What a step learns from."""
+    """Input of a training step."""
 
     batch: Tensors
     num_samples: int
-    """Of all ranks together; the batch has this rank's share."""
+    """Of all ranks together; `batch` is this rank's share."""
     waited: float
-    """Seconds until the batch was there."""
+    """Seconds spent waiting for the batch."""
 
 
 class Loader:
-    """The batches of a stage by the number of the step.
+    """The batches of a stage, by number of the step.
 
-    A batch depends on seed and step alone: threads encode several at once, and a training that was interrupted goes
-    on with those it would have had. Each epoch has every sample once; where a stage was put back to an earlier step,
-    what was left of that epoch comes in another order.
+    A batch depends on seed and step alone: threads encode several at once, and an interrupted training resumes with
+    those it would have had. Each epoch has every sample once; if a stage is reset to an earlier step, the rest of that
+    epoch is shuffled again.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Loader:
         device: torch.device,
         ranks: Ranks,
     ) -> None:
-        """`weights` `[N]` say how much each sample counts; those without weight are left out."""
+        """`weights` `[N]` are those of the samples; samples without weight are left out."""
         self.per_epoch = num_batches(weights, config.batch_size)
         self._config = config
         self._dataset = dataset
@@ -95,7 +95,7 @@ class Loader:
         self._rows_of: tuple[int, int] | None = None
 
     def batches(self, start: int, stop: int, returns: Sequence[int]) -> Generator[Loaded]:
-        """Yields the batches of the steps from `start` to `stop`; `returns` are the steps it was put back to."""
+        """Yields the batches of the steps from `start` to `stop`; `returns` are the steps it was reset to."""
         steps = iter(range(start, stop))
         upcoming: deque[tuple[IntArray, Future[Tensors]]] = deque()
         with ThreadPoolExecutor(max_workers=self._config.encoders) as encoders:
@@ -141,7 +141,7 @@ def seed_of(*numbers: int) -> int:
 
 
 def _shuffle(batches: list[IntArray], first: int, seed: int) -> None:
-    """Deals the rows of the batches from `first` on anew."""
+    """Shuffles the rows of the batches from `first` on again."""
     left = batches[first:]
     rows = np.random.default_rng(seed).permutation(np.concatenate(left))
     batches[first:] = np.split(rows, np.cumsum([len(batch) for batch in left])[:-1])

@@ -1,4 +1,4 @@
-"""How far a network is from its targets, sample by sample."""
+"""Losses of a network, per sample."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from moemcts.learn.training.cross_entropy import PolicyTargets, policy_loss
 
 
 class Targets(NamedTuple):
-    """What outputs of B samples are held against."""
+    """Targets of the outputs for B samples."""
 
     actions: Tensor
-    """What was played, `[B]`."""
+    """Actions played, `[B]`."""
     policy: PolicyTargets | None
-    """The search's visits where they are known, rows summing to one."""
+    """Search visits, rows summing to one; None if there are none, so that `actions` are the targets."""
     returns: Tensor
     """`[B, P]`, column 0 for the viewing player."""
     plies_to_end: Tensor
     """`[B]`."""
     values: Tensor | None = None
-    """What values are held against in place of returns, `[B, P]`."""
+    """Value targets in place of returns, `[B, P]`."""
 
 
 class Losses(NamedTuple):
-    """One number per sample, `[B]` each; None for terms whose outputs the network does not have."""
+    """Losses per sample, `[B]` each; None for terms whose outputs the network does not have."""
 
     policy: Tensor
     """Cross-entropy over all actions: the papers do not mask illegal ones, the search does."""
     value: Tensor
-    """Squared error; the mean over players where the network values all of them."""
+    """Squared error; the mean over players if the network values all of them."""
     correct: Tensor
-    """1 where the likeliest action is the one played, or visited most."""
+    """1 if the most likely action is the one played, or the most visited one."""
     wdl: Tensor | None = None
-    """Cross-entropy of loss, draw and win; the mean over players where there are several."""
+    """Cross-entropy of loss, draw and win; the mean over players if there are several."""
     plies: Tensor | None = None
-    """Squared error of the share of 100 plies that the game still goes on for."""
+    """Squared error of the plies to the end, as a share of 100 plies."""
 
     def terms(self) -> dict[str, Tensor]:
-        """Returns the parts of the loss that there are, by name."""
+        """Returns the terms of the loss that exist, by name."""
         parts = {"policy": self.policy, "value": self.value, "wdl": self.wdl, "plies": self.plies}
         return {name: part for name, part in parts.items() if part is not None}
 
@@ -51,9 +51,9 @@ class Losses(NamedTuple):
 def sample_losses(outputs: Outputs, targets: Targets) -> Losses:
     """Returns the losses of outputs for B samples.
 
-    The policy is held against the visits where there are some, else against the actions; a scalar value and its
-    `wdl` against the viewing player's return, vectors against all players'. Won is a return above zero, lost one below.
-    A value has targets of its own where there are some.
+    The policy target is the visits if there are any, else the actions; the target of a scalar value and its `wdl` is
+    the viewing player's return, that of vectors all players'. A win is a return above zero, a loss one below. `values`,
+    if given, replace the returns as value targets.
     """
     logits, value, wdl, plies = outputs
     returns = targets.returns[:, 0] if value.ndim == 1 else targets.returns
@@ -69,10 +69,10 @@ def sample_losses(outputs: Outputs, targets: Targets) -> Losses:
 
 
 def total_loss(losses: Losses, weights: Tensor, shares: Mapping[str, float]) -> Tensor:
-    """Returns the mean over the batch of the weighted sum of all terms, each sample counting `weights` `[B]` times.
+    """Returns the mean over the batch of the weighted sum of all terms, with sample weights `[B]`.
 
-    `shares` has a factor for each term, by name. Weights are not normalised: a sample of weight 2 counts as it would
-    if it were there twice.
+    `shares` has a factor for each term, by name. Sample weights are not normalised: a sample of weight 2 counts as if
+    it were there twice.
     """
     total = sum((shares[name] * part for name, part in losses.terms().items()), start=torch.zeros_like(losses.policy))
     return torch.mean(weights * total)

@@ -1,4 +1,4 @@
-"""Means of losses over samples: of a stage's weights, and of every phase."""
+"""Means of losses over samples, by a stage's sample weights and by phase."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from moemcts.learn.training.losses import Losses
 from moemcts.learn.training.ranks import Ranks
 
 PerSample = Mapping[str, FloatArray]
-"""The terms of the loss and the accuracy of each sample, `[N]`, by name."""
+"""Terms of the loss and accuracy of each sample, `[N]`, by name."""
 Summary = dict[str, float]
 
 
 def columns(losses: Losses) -> dict[str, torch.Tensor]:
-    """Returns what is measured of every sample, by the names of the log."""
+    """Returns what is measured of every sample, by its name in the log."""
     return {**losses.terms(), "accuracy": losses.correct}
 
 
 def measure(
     dataset: Dataset, losses_of: Callable[[Tensors], Losses], ranks: Ranks, *, batch_size: int = CHUNK
 ) -> PerSample:
-    """Returns the losses of every sample; each rank computes its share, all get the whole.
+    """Returns the losses of every sample; each rank computes its share, and all get the whole.
 
-    No more are computed at once than in a step of `batch_size`: what fits into memory there fits here.
+    Batches are not larger than `batch_size`: what fits into memory in a step fits here.
     """
     size = min(batch_size, CHUNK)
     rows = [np.arange(start, min(start + size, len(dataset))) for start in range(0, len(dataset), size)]
@@ -44,7 +44,7 @@ def measure(
 
 
 def summary(per_sample: PerSample, weights: FloatArray, factors: Mapping[str, float]) -> Summary | None:
-    """Returns weighted means, the loss being the sum of its terms times `factors`; None where no sample has weight."""
+    """Returns weighted means, and the loss as the sum of its terms times `factors`; None if no sample has weight."""
     total = weights.sum(dtype=np.float64)
     if not total > 0:
         return None

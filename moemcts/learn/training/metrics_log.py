@@ -1,4 +1,4 @@
-"""The measurements that a training leaves behind, as lines of JSON."""
+"""Logs of the measurements of a training, as lines of JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.store import parse_json, read_bytes
 
 _ALWAYS: Mapping[str, type] = {"stage": str, "step": int}
-"""What every measurement has, whatever was measured."""
+"""Entries of every measurement, and their types."""
 
 
 class MetricsLog:
@@ -24,7 +24,7 @@ class MetricsLog:
         self.num_bytes = path.stat().st_size if path.exists() else 0
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        """Writes one line, which is on the disk then; raises MoemctsError where it cannot be written."""
+        """Appends one line and syncs it to disk; raises MoemctsError if it cannot be written."""
         line = (json.dumps(entry) + "\n").encode()
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ class MetricsLog:
         self.num_bytes += len(line)
 
     def rewind(self, num_bytes: int) -> None:
-        """Forgets what was written after the first `num_bytes`, which will be measured again, and half a line."""
+        """Drops everything after the first `num_bytes`, which will be measured again, and an incomplete line."""
         if not self.num_bytes:
             return
         kept = read_bytes(self._path)[:num_bytes]
@@ -48,7 +48,7 @@ class MetricsLog:
 
 
 def read_times(path: Path) -> list[dict[str, Any]]:
-    """Returns the lines of a log of times, which decide nothing, without those that are damaged."""
+    """Returns the lines of a log of timings, on which nothing depends, without damaged ones."""
     if not path.exists():
         return []
     entries = []
@@ -59,10 +59,10 @@ def read_times(path: Path) -> list[dict[str, Any]]:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Returns the measurements in a log; none where there is no file, and without the half line of a writer that was
-    killed.
+    """Returns the measurements in a log; none if there is no file.
 
-    Raises DamagedFile naming a line that is none.
+    An incomplete last line, of a writer that was killed, is ignored. Raises DamagedFile naming a line that is not
+    valid.
     """
     if not path.exists():
         return []

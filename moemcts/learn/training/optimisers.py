@@ -1,4 +1,4 @@
-"""Optimisers whose state is named tensors, to be stored without pickle, and what is kept of it between trainings."""
+"""Optimisers: state as named tensors, stored without pickle, and what is kept of it between trainings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moemcts.store import read_bytes, write_bytes
 
 
 def make_optimiser(config: TrainerConfig, network: nn.Module) -> torch.optim.Optimizer:
-    """Returns the optimiser that a trainer is configured with; `set_pace` gives it its learning rate."""
+    """Returns the optimiser that is configured; `set_pace` sets its learning rate."""
     parameters = network.parameters()
     if config.optimiser == "adamw":
         return torch.optim.AdamW(parameters, weight_decay=config.weight_decay, fused=True)
@@ -33,7 +33,7 @@ def make_optimiser(config: TrainerConfig, network: nn.Module) -> torch.optim.Opt
 
 
 def set_pace(optimiser: torch.optim.Optimizer, pace: Pace) -> None:
-    """Sets learning rate and momentum; the first beta where there is no momentum."""
+    """Sets learning rate and momentum, or the first beta if there is no momentum."""
     for group in optimiser.param_groups:
         group["lr"] = pace.learning_rate
         if "betas" in group:
@@ -43,7 +43,7 @@ def set_pace(optimiser: torch.optim.Optimizer, pace: Pace) -> None:
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Returns all that the optimiser remembers, by parameter number and name."""
+    """Returns the state of the optimiser, by parameter number and name."""
     state: Mapping[int, Mapping[str, Tensor | None]] = optimiser.state_dict()["state"]
     return {
         f"{number}.{name}": tensor
@@ -54,7 +54,7 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Makes the optimiser remember what `optimiser_tensors` returned."""
+    """Restores the state that `optimiser_tensors` returned."""
     state: dict[int, dict[str, Any]] = {}
     for name, tensor in tensors.items():
         number, _, entry = name.partition(".")
@@ -64,26 +64,26 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Te
 
 @dataclass(frozen=True)
 class Optimisers:
-    """What optimisers have gathered, by expert and stage: from `before`, where there is something, to `after`."""
+    """Optimiser states by expert and stage: read from `before`, if they exist, and written to `after`."""
 
     before: Path
     after: Path
     places: Sequence[Sequence[int]] = ()
-    """By expert, the place of each of its stages among all that its scheme has; their own places where empty."""
+    """By expert, the index of each of its stages among all stages of its scheme; if empty, their own indices."""
 
     def of(self, step: PlanStep) -> Weights | None:
-        """Returns what a stage goes on with; None where it begins anew."""
+        """Returns the state that a stage continues from; None for a new one."""
         path = self.before / self._gathered(step.experts[0], step)
         return read_state(path)[0] if path.exists() else None
 
     def keep(self, step: PlanStep, path: Path) -> None:
-        """Keeps what a stage has left in a file."""
+        """Stores the state in the file that a stage has left."""
         content = read_bytes(path)
         for expert in step.experts:
             write_bytes(self.after / self._gathered(expert, step), content)
 
     def pass_on(self, expert: int, place: int) -> None:
-        """Keeps what a stage that is left out has gathered before."""
+        """Copies the earlier state of a stage that is left out."""
         name = _name(expert, place)
         if (self.before / name).exists():
             write_bytes(self.after / name, read_bytes(self.before / name))

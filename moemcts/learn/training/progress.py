@@ -1,4 +1,4 @@
-"""How far a training is."""
+"""Progress of a training."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """Where a training is after a step."""
+    """State of a training after a step."""
 
     stage: str
-    """What the stage trains on."""
+    """Name of what the stage trains on."""
     step: int
     """Steps done in all stages."""
     num_steps: int
     """Steps of all stages together."""
     loss: float
-    """Of the last step whose loss is known: the mean over its samples, each as often as it counts."""
+    """Loss of the last step that it is known of: the weighted mean over its samples."""
     samples_per_second: float
-    """From disk to optimiser step; measurements and writing do not count."""
+    """From disk to optimiser step, without measurements and writing."""
     waiting: float
-    """Share of that time in which the network waited for data."""
+    """Share of that time that was spent waiting for data."""
 
 
 OnProgress = Callable[[Progress], None]
 
 
 class Meter:
-    """Turns steps of stages into progress of the whole training."""
+    """Converts steps of stages to progress of the whole training."""
 
     def __init__(self, on_progress: OnProgress, num_steps: int) -> None:
         self._on_progress = on_progress
@@ -39,7 +39,7 @@ class Meter:
         self._waited = 0.0
 
     def step(self, stage: str, done: int, samples: int, seconds: float, waited: float, loss: float) -> None:
-        """Notes a step, number `done` of its stage, that learned from `samples` in `seconds`, of which it `waited`."""
+        """Adds step `done` of a stage, on `samples` in `seconds`, of which it `waited` for data."""
         self._samples += samples
         self._waited += waited
         self._seconds += seconds
@@ -56,5 +56,5 @@ class Meter:
         )
 
     def end_stage(self, num_steps: int) -> None:
-        """Notes that a stage of so many steps is done, now or by an earlier run."""
+        """Records that a stage of `num_steps` is done, by this run or an earlier one."""
         self._before += num_steps

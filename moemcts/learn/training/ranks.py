@@ -1,4 +1,4 @@
-"""The processes of one training: one alone, or those that `torchrun` started, one per GPU."""
+"""The processes of a training: a single one, or those that `torchrun` started, one per GPU."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among those of a training; the methods wait for all of them where there are several."""
+    """This process among those of a training; if there are several, the methods synchronise all of them."""
 
     rank: int = 0
-    """The number of this process; only number 0 writes."""
+    """Index of this process; only number 0 writes."""
     size: int = 1
 
     @property
@@ -33,18 +33,18 @@ class Ranks:
         return self.rank == 0
 
     def wait(self) -> None:
-        """Waits until all are here."""
+        """Waits until all processes have called this."""
         if self.size > 1:
             distributed.barrier()
 
     def sum(self, tensor: Tensor) -> Tensor:
-        """Returns the sum of everyone's tensor, which is changed."""
+        """Returns the sum of all ranks' tensors, in place."""
         if self.size > 1:
             distributed.all_reduce(tensor)
         return tensor
 
     def gather(self, part: Part) -> list[Part]:
-        """Returns everyone's part, in the order of ranks."""
+        """Returns the parts of all ranks, in their order."""
         if self.size == 1:
             return [part]
         parts: list[Part | None] = [None] * self.size
@@ -52,15 +52,15 @@ class Ranks:
         return parts  # type: ignore[return-value]
 
     def share_buffers(self, network: nn.Module) -> None:
-        """Gives everyone the first one's running statistics."""
+        """Copies the running statistics of the first rank to all."""
         if self.size > 1:
             for buffer in network.buffers():
                 distributed.broadcast(buffer, 0)
 
     def wrap(self, network: nn.Module, *, freezes_body: bool = False) -> nn.Module:
-        """Returns the network such that everyone's gradients are averaged as they are computed.
+        """Returns the network, wrapped so that gradients are averaged over the ranks as they are computed.
 
-        Where stages freeze its body, every step finds out which weights take part, which costs a little time.
+        If stages freeze its body, every step detects which weights take part, which costs a little time.
         """
         if self.size == 1:
             return network
@@ -76,14 +76,14 @@ ALONE = Ranks()
 
 
 def launched() -> Ranks:
-    """Returns who this process is as `torchrun` told it; nothing is connected yet."""
+    """Returns the rank of this process as set by `torchrun`, without connecting it."""
     size, rank = (os.environ.get(name, "") for name in ("WORLD_SIZE", "RANK"))
     return Ranks(int(rank), int(size)) if size.isdigit() and rank.isdigit() and int(size) > 1 else ALONE
 
 
 @contextlib.contextmanager
 def connected(device: str) -> Iterator[Ranks]:
-    """Connects the processes that `torchrun` started: over NCCL where the device is a GPU, else over Gloo.
+    """Connects the processes that `torchrun` started: over NCCL if the device is a GPU, else over Gloo.
 
     Each process takes the GPU of its local rank. Raises MoemctsError if the others cannot be reached.
     """
@@ -107,9 +107,9 @@ def connected(device: str) -> Iterator[Ranks]:
 
 
 def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
-    """Returns the device of that name for this process; `auto` is a GPU where there is one.
+    """Returns the device of that name for this process; `auto` is a GPU if there is one.
 
-    Raises UsageError if torch has no such device here, and for one GPU that several processes would share.
+    Raises UsageError if torch lacks the device here, and for one GPU that several processes would share.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -136,8 +136,9 @@ def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
 
 
 def device_here(name: str) -> str:
-    """Returns the device of that name where torch has it here, else the CPU: for what a device changes in the last
-    digits alone, such as the losses of a training that was done elsewhere.
+    """Returns the device of that name if torch has it here, else the CPU.
+
+    For results that depend on the device in the last digits only, such as the losses of a training done elsewhere.
     """
     try:
         return str(device_of(name))
@@ -146,6 +147,6 @@ def device_here(name: str) -> str:
 
 
 def _accelerator() -> str | None:
-    """Returns the type of what computes beside the CPU here."""
+    """Returns the type of this machine's accelerator, None if it has none."""
     found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     return None if found is None else found.type

@@ -1,4 +1,4 @@
-"""How much each sample counts in a stage: by its phases, or by how near its game is to a phase."""
+"""Sample weights in a stage: by phase, or by the distance to a phase in the same game."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training.stages import Stage
 
 FAINTEST = 1 / 64
-"""Samples that count less are left out: an epoch is not spent on what hardly counts."""
+"""Samples of less weight are left out, so that epochs are not spent on them."""
 
 
 def sample_weights(stage: Stage, dataset: Dataset, phases: FloatArray) -> FloatArray:
-    """Returns how much each sample counts, `[N]`, given phase weights `[N, K]`.
+    """Returns the weight of each sample, `[N]`, given phase weights `[N, K]`.
 
-    With a half-life it is `w * 2^(-d / half_life)`, where `d` is how many plies the sample is away from the nearest
-    one of its game in a phase that counts, itself first and then the weightier, `w` the weight of that phase; games
+    With a half-life it is `w * 2^(-d / half_life)`, where `d` is the distance in plies to the nearest sample of the
+    game in a phase that counts (the sample itself first, then larger weights), and `w` the weight of that phase; games
     without such a sample do not count.
     """
     weights: FloatArray = phases @ np.array(stage.weights, dtype=np.float32)
@@ -38,15 +38,16 @@ def sample_weights(stage: Stage, dataset: Dataset, phases: FloatArray) -> FloatA
 
 
 def has_samples(stage: Stage, phases: FloatArray) -> bool:
-    """Returns whether there is a sample that counts in a stage, given phase weights `[N, K]`."""
+    """Returns whether any sample counts in a stage, given phase weights `[N, K]`."""
     counts = np.array(stage.weights) > 0
-    # Nearby ones count only where a sample is in a phase that does.
+    # Nearby samples count only if some sample is in a phase that does.
     return bool(phases[:, counts].any() if stage.half_life is None else counts[phases.argmax(axis=1)].any())
 
 
 def no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate, name: str, remedy: str) -> MoemctsError:
-    """Returns what is raised where a stage has no samples: how many each phase of the gate, so called, has, and what to
-    do.
+    """Returns the error for a stage without samples, with the counts of each phase of the gate, and a remedy.
+
+    `name` is how the message calls the gate.
     """
     counts = ", ".join(f"{count:,.0f} of {name}" for name, count in dataset.phase_counts(gate).items())
     return MoemctsError(
@@ -55,14 +56,14 @@ def no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate, name: str, remed
 
 
 def plies_away(games: IntArray, plies: IntArray, is_in: np.ndarray) -> IntArray:
-    """Returns how many plies each sample is away from the nearest one of its game with `is_in`, all `[N]`.
+    """Returns the distance in plies of each sample to the nearest one of its game with `is_in`, all `[N]`.
 
-    -1 where the game has none. `plies` may be counted from either end.
+    -1 if the game has none. `plies` may be counted from either end.
     """
     if not is_in.any():
         return np.full(len(games), -1, dtype=np.int64)
     span = int(plies.max()) + 1
-    # Games stand far apart on one line of time, so that neighbours on it are neighbours in a game, or in none.
+    # Games are placed far apart on one time axis, so that neighbours on it are of the same game, or too far away.
     times = games * (3 * span) + plies
     inside = np.unique(times[is_in])
     after = np.searchsorted(inside, times).clip(max=len(inside) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Pace(NamedTuple):
-    """What holds at one step."""
+    """Learning rate and momentum of one step."""
 
     learning_rate: float
     momentum: float
@@ -23,9 +23,9 @@ def pace(
 ) -> Pace:
     """Returns the pace at `step` of `num_steps`.
 
-    `learning_rate` and `momentum` are the highest that the schedule reaches; with `one_cycle` and `cosine`, momentum
-    is lowest where the learning rate is highest: `min_momentum`, or `momentum` where that is less. `plateau` is
-    constant between the reductions, which measurements decide: `Judge.learning_rate`.
+    `learning_rate` and `momentum` are the maxima of the schedule; with `one_cycle` and `cosine`, momentum is lowest
+    where the learning rate is highest: `min_momentum`, or `momentum` if that is less. `plateau` is constant between the
+    reductions, which depend on measurements: `Judge.learning_rate`.
     """
     if schedule in ("constant", "plateau"):
         return Pace(learning_rate, momentum)
@@ -37,15 +37,15 @@ def pace(
 
 
 FINAL = 1 / 14000
-"""The lowest share of the learning rate: 0.00001 for a maximum of 0.14 (M2CTS paper, Table X)."""
+"""The lowest fraction of the learning rate: 0.00001 for a maximum of 0.14 (M2CTS paper, Table X)."""
 
-# CrazyAra, one_cycle_schedule: parts of the run and shares of the learning rate, linear in between.
+# CrazyAra, one_cycle_schedule: fractions of the run and of the learning rate, linear in between.
 _PARTS = (0.0, 1 / 30, 1 / 30 + 0.15, 1 / 30 + 0.30, 1 / 30 + 0.90, 1.0)
 _SHARES = (FINAL, 1 / 8, 1.0, 1 / 8, FINAL, FINAL)
 
 
 def one_cycle(progress: float) -> float:
-    """Returns the share of the highest learning rate at `progress` in [0, 1], as the M2CTS papers trained.
+    """Returns the fraction of the maximum learning rate at `progress` in [0, 1], as in the M2CTS papers' trainings.
 
     A short warm-up, a triangle with its peak at 18 % of the run, a long linear cool-down.
     """
@@ -53,7 +53,7 @@ def one_cycle(progress: float) -> float:
 
 
 def cosine(progress: float) -> float:
-    """Returns the share of the highest learning rate at `progress` in [0, 1], as in CrazyAra's self-play.
+    """Returns the fraction of the maximum learning rate at `progress` in [0, 1], as in CrazyAra's self-play.
 
     A linear warm-up over a quarter of the run, half a cosine over 70 %, and the lowest rate for the rest.
     """

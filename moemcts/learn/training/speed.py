@@ -1,4 +1,4 @@
-"""In which digits and which layout a network is trained the quickest here: tried in a few steps before the first."""
+"""Finds the precision and memory layout that train a network fastest here, by timing a few steps beforehand."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.ranks import Ranks
 
 WORTH_ROUNDING = 1.2
-"""How many times as fast bf16 has to be to be taken."""
+"""How many times as fast bf16 has to be to be chosen."""
 WORTH_REORDERING = 1.05
-"""How many times as fast channels-last has to be to be taken."""
+"""How many times as fast channels-last has to be to be chosen."""
 MOST_ROWS = 128
-"""Samples in a step that is tried on a CPU: what is quicker with these is with more. On a GPU, where few samples cost
-no more than launching what computes them, it is as many as a step of the training has."""
+"""Samples per timed step on a CPU: what is faster with these is faster with more. On a GPU, where few samples cost no
+more than launching their kernels, it is as many as a step of the training has."""
 BUDGET = 2.0
-"""Seconds of trying, after a first step of each way and with another one of each at least."""
+"""Seconds of timing, after a first step of each way and with at least another one of each."""
 
 
 class Way(NamedTuple):
@@ -47,9 +47,9 @@ def settled(
     device: str = "cpu",
     shares: int = 1,
 ) -> TrainerConfig:
-    """Returns the settings with what is quickest for a network in place of precision `auto`; others as they are.
+    """Returns the settings with precision `auto` resolved to what is fastest for a network; others unchanged.
 
-    `shares` is among how many processes a batch is dealt.
+    `shares` is the number of processes that a batch is divided among.
     """
     if config.precision != "auto":
         return config
@@ -68,9 +68,9 @@ def settled_once(
     device: torch.device,
     ranks: Ranks,
 ) -> TrainerConfig:
-    """Returns the settings with what a training was `begun` with in place of precision `auto`, else what is quickest.
+    """Returns the settings with precision `auto` resolved: as a training was `begun` with, else what is fastest.
 
-    Of several ranks the first decides for all, as each would time something else.
+    With several ranks, the first decides for all, as their timings would differ.
     """
     if config.precision != "auto":
         return config
@@ -84,15 +84,15 @@ def settled_once(
 
 
 def with_way(config: TrainerConfig, way: Way) -> TrainerConfig:
-    """Returns the settings with a way to compute in them."""
-    # Left out where it is not used, as in settings from before there was one.
+    """Returns the settings with the precision and layout of a way."""
+    # None if it is not used, as in settings from before it existed.
     return config.model_copy(update={"precision": way.precision, "channels_last": way.channels_last or None})
 
 
 def best_way(rates: Mapping[Way, float]) -> Way:
-    """Returns the quickest way that is worth what it changes: digits, or only the order of sums.
+    """Returns the fastest way that is worth what it changes: precision, or only the order of sums.
 
-    A way without a rate is not taken, float32 where there is none at all.
+    Ways without a rate are not chosen; if none has one, float32 is.
     """
     by_precision: dict[str, Way] = {}
     for precision in ("float32", "bf16"):
@@ -106,10 +106,10 @@ def best_way(rates: Mapping[Way, float]) -> Way:
 def measure_ways(
     network: nn.Module, observation_shape: tuple[int, ...], num_rows: int, num_threads: int, device: str = "cpu"
 ) -> dict[Way, float]:
-    """Returns how many samples per second a network learns from in each way, forward and backward, taking turns.
+    """Returns how many samples per second a network trains on in each way, forward and backward, taking turns.
 
-    A rate is that of the quickest step, as whatever else the machine does only makes steps slower. The network is not
-    changed; a way that it cannot be computed in has no rate.
+    A rate is that of the fastest step, as other load only makes steps slower. The network is not changed; a way that it
+    cannot be computed in has no rate.
     """
     place = torch.device(device)
     planes = torch.from_numpy(random_planes(observation_shape, num_rows)).to(place)
@@ -121,7 +121,7 @@ def measure_ways(
             try:
                 step_seconds(tried, tried, planes, way)
             except RuntimeError:
-                # An operation that there is none of in bfloat16, or not enough memory.
+                # An operation that does not support bfloat16, or not enough memory.
                 continue
             seconds[way] = float("inf")
         started = time.perf_counter()
@@ -134,14 +134,14 @@ def measure_ways(
 
 
 def in_layout(planes: torch.Tensor, channels_last: bool | None) -> torch.Tensor:
-    """Returns planes `[N, C, H, W]` in the layout that a network is to compute in, which follows that of its input."""
+    """Returns planes `[N, C, H, W]` in the memory layout for a network, whose computations follow that of its input."""
     return planes.contiguous(memory_format=torch.channels_last) if channels_last else planes
 
 
 def step_seconds(network: nn.Module, forward: Callable[[torch.Tensor], Any], planes: torch.Tensor, way: Way) -> float:
-    """Returns the seconds that a step takes but for loss and optimiser, which are the same in every way.
+    """Returns the seconds that a step takes without loss and optimiser, which are the same in every way.
 
-    `forward` is how the network is called: itself, or what was compiled of it.
+    `forward` calls the network: itself, or its compiled version.
     """
     started = time.perf_counter()
     with torch.autocast(planes.device.type, dtype=torch.bfloat16, enabled=way.precision == "bf16"):

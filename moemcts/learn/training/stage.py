@@ -1,4 +1,4 @@
-"""One stage of training: steps, measurements, and states from which it goes on exactly."""
+"""One stage of training: steps, measurements, and states from which it resumes exactly."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import Weights, load_state, network_state, read_state, write_state
 
 CHECK_INTERVAL = 16
-"""Steps between looks at the loss: a GPU is not made to wait for each."""
+"""Steps between checks of the loss, so that a GPU is not synchronised at each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What a stage learns from."""
+    """Samples of a stage."""
 
     training: Dataset
     held_out: Dataset
     measured: IntArray
-    """The rows of `held_out` that are measured: how much one counts may depend on its whole game."""
+    """The rows of `held_out` that are measured; it is kept whole, as a sample's weight may depend on its whole game."""
     validation: Dataset
-    """These rows."""
+    """The measured rows of `held_out`."""
     test: Dataset | None
-    """Measured like the validation set; decides nothing."""
+    """Measured like the validation set, but without influence."""
     training_phases: FloatArray
-    """Phase weights of the samples, `[N, K]`."""
+    """Phase weights of the training samples, `[N, K]`."""
     held_out_phases: FloatArray
     test_phases: FloatArray | None
     phase_names: tuple[str, ...]
 
 
 class _Diverged(Exception):
-    """The loss or a weight is no number, or the held-out loss has jumped: what, and at which step."""
+    """The loss or a weight is not finite, or the held-out loss has spiked: what, and at which step."""
 
 
 class StageRun:
-    """Trains a network through one stage, in a folder from which a killed run goes on as if nothing had happened."""
+    """Trains a network through one stage, in a folder from which a killed run resumes exactly."""
 
     def __init__(
         self,
@@ -73,10 +73,11 @@ class StageRun:
         optimiser: Weights | None = None,
         keeps_optimiser: bool = False,
     ) -> None:
-        """`head` begins every line of the log, whose first `num_bytes` are of the stages before; `identity` is stored
-        with each state. `timings` gets how fast the steps were, apart from the measurements, which are the same
-        however often a training was interrupted. `optimiser` is what one has gathered that is gone on with; with
-        `keeps_optimiser` what it had gathered with the weights that the stage ends with stays in `OPTIMISER`.
+        """`head` begins every line of the log, and `identity` is stored with each state.
+
+        The first `num_bytes` of the log are of the stages before. `timings` receives the speed of the steps, separately
+        from the measurements, which do not depend on interruptions. `optimiser` is the optimiser state to continue
+        from; with `keeps_optimiser` the state that belongs to the final weights is kept in `OPTIMISER`.
         """
         self.config = config
         self.name = stage.describe(material.phase_names)
@@ -104,10 +105,10 @@ class StageRun:
         self.loss = math.nan
 
     def run(self, on_step: Callable[[int, int, float, float], None]) -> dict[str, Any]:
-        """Trains to the end of the stage; returns the measurement that belongs to the weights it ends with.
+        """Trains to the end of the stage; returns the measurement of the weights that it ends with.
 
-        `on_step` is told of every step: its number, its samples, the seconds it took, and those of them spent waiting
-        for data. Raises MoemctsError if the loss jumps or stops being a number and going back does not help,
+        `on_step` is called after every step with its number, its samples, the seconds it took, and those of them spent
+        waiting for data. Raises MoemctsError if the loss spikes or stops being finite and going back does not help,
         KeyboardInterrupt after saving the state.
         """
         self._resume()
@@ -135,7 +136,7 @@ class StageRun:
         self._learn(loaded)
         is_due, is_saved = self._is_due(self._state.step), self._state.step % self.config.save_interval == 0
         if is_due or is_saved:
-            # What a GPU has yet to do is part of its steps, not of the measurement or the writing that wait for it.
+            # Pending work of a GPU belongs to its steps, not to the measurement or the writing that would wait for it.
             self._check()
         seconds = loaded.waited + time.perf_counter() - began
         self._speed.add(loaded.num_samples, seconds, loaded.waited)
@@ -152,9 +153,9 @@ class StageRun:
             if is_interrupted():
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
-            # With several ranks each is interrupted where it is; what is saved is what all have reached.
+            # With several ranks each may be interrupted at another step; what is saved then is what all have reached.
             if self._ranks.size == 1:
-                # Weights that have diverged are not kept: who goes on meets that again, from the last state.
+                # Weights that have diverged are not saved: a resumed run diverges again, from the last state.
                 with contextlib.suppress(_Diverged):
                     self._save(RESUME)
             raise
@@ -169,14 +170,14 @@ class StageRun:
             momentum=config.momentum,
             min_momentum=config.min_momentum,
         )
-        # What a network draws at random in a step depends on the step alone: no state of a generator to store.
+        # A network's random draws in a step depend on the step alone, so that no generator state has to be stored.
         self._learner.learn(loaded, now, seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
         self._state.step += 1
         if self._learner.num_untold == CHECK_INTERVAL:
             self._check()
 
     def _check(self) -> None:
-        """Adds the losses of the last steps to the sums; raises _Diverged if one is no number."""
+        """Adds the losses of the last steps to the sums; raises _Diverged if one is not finite."""
         first = self._state.step - self._learner.num_untold
         for i, numbers in enumerate(self._learner.tell(), 1):
             if not math.isfinite(numbers["loss"]):
@@ -193,9 +194,9 @@ class StageRun:
         return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps
 
     def _measure(self) -> None:
-        """Measures the held-out loss, over the stage's weights and in every phase.
+        """Measures the held-out loss, by the stage's sample weights and in every phase.
 
-        Raises _Diverged if the loss has jumped.
+        Raises _Diverged if the loss has spiked.
         """
         self._check_weights()
         self._ranks.share_buffers(self._network)
@@ -215,10 +216,10 @@ class StageRun:
             self._state.best = entry
 
     def _keep_best(self) -> None:
-        """Writes the weights where they are the best so far, and what the optimiser had gathered with them.
+        """Writes the weights if they are the best so far, and the optimiser state that belongs to them.
 
-        After the state that says so, from which they can be written again: a stage that was killed in between would
-        otherwise go on with weights that its state does not know.
+        Called after the state that records them is saved, from which they can be written again: a stage that was killed
+        in between would otherwise resume with weights that its state does not know.
         """
         if self._state.best and self._state.best["step"] == self._state.step:
             self._write(BEST, network_state(self._network), {"step": self._state.step})
@@ -255,9 +256,9 @@ class StageRun:
         self._speed = Speed()
 
     def _go_back(self, what: str, step: int) -> None:
-        """Puts everything back to the last measurement that was good; what follows comes in another order.
+        """Restores the state of the last good measurement; the batches after it come in another order.
 
-        Raises MoemctsError where there is none, or where this has happened too often.
+        Raises MoemctsError if there is none, or if this has happened too often.
         """
         num_returns = len(self._state.judge.returns)
         if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
@@ -268,12 +269,12 @@ class StageRun:
             )
         returns = self._state.judge.returns
         self._restore(GOOD)
-        # What the log says of the way to the spike stays there; only what comes after it is written again.
+        # Log lines on the way to the spike are kept; only what comes after it is written again.
         self._state.judge.returns = [*returns, self._state.step]
         self._save(RESUME)
 
     def _advice(self, step: int) -> str:
-        """Returns what to do where a loss that was found at a step is no number."""
+        """Returns advice for a loss that was found at a step not to be finite."""
         if step == 1:
             return (
                 "no step had changed the weights: what the network sees, or what it begins with, is no number; "
@@ -296,7 +297,7 @@ class StageRun:
             return
         self._restore(max(found, key=self._reached))
         self._rewind_log()
-        # All have read what is there before anyone writes.
+        # All ranks have to read the files before any of them writes.
         self._ranks.wait()
         self._keep_best()
 
@@ -306,7 +307,7 @@ class StageRun:
             self._timings.rewind(self._timings.num_bytes)
 
     def _reached(self, name: str) -> tuple[int, int]:
-        """Returns how far a state is: after more returns is further."""
+        """Returns how far a state is; one with more resets is further."""
         state = StageState.of(read_stage(self._folder / name)[1]["position"])
         return len(state.judge.returns), state.step
 
@@ -330,7 +331,7 @@ class StageRun:
         state, _ = read_stage(self._folder / BEST)
         load_state(self._network, state, str(self._folder / BEST))
         if not (self._folder / OPTIMISER).exists():
-            # Of a stage that was begun when it was kept at the end alone.
+            # For stages that were begun when it was only kept at the end.
             self._keep_optimiser()
         best = self._state.best or {}
         content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
@@ -339,20 +340,20 @@ class StageRun:
         return best
 
     def remove_states(self) -> None:
-        """Removes what a stage that has its result no longer goes on from."""
+        """Removes the states from which a stage that has its result need not resume."""
         for name in (RESUME, GOOD, BEST):
             self._remove(name)
 
 
 RESUME, GOOD = "resume.safetensors", "good.safetensors"
-"""States between measurements, and at the last measurement whose loss was no spike."""
+"""States between measurements, and at the last measurement whose loss was not a spike."""
 BEST, RESULT = "best.safetensors", "result.safetensors"
 OPTIMISER = "optimiser.safetensors"
-"""What the optimiser has gathered, for a stage that goes on."""
+"""State of the optimiser, for a stage that continues from this one."""
 
 
 def read_stage(path: Path) -> tuple[Weights, dict[str, Any]]:
-    """Returns tensors and content of a stage's file; raises DamagedFile, saying what helps, if it is not whole."""
+    """Returns tensors and content of a stage's file; raises DamagedFile, with advice, if it is damaged."""
     try:
         return read_state(path)
     except DamagedFile as error:
@@ -362,7 +363,7 @@ def read_stage(path: Path) -> tuple[Weights, dict[str, Any]]:
 
 
 def stage_steps(config: TrainerConfig, stage: Stage, weights: FloatArray) -> int:
-    """Returns how many steps a stage has at most, counted from the samples that have weight in it; 0 if none has."""
+    """Returns the maximum number of steps of a stage, given the sample weights; 0 if no sample has weight."""
     per_epoch = num_batches(weights, config.batch_size)
     return max(round(config.epochs * stage.epochs * per_epoch), 1) if per_epoch else 0
 

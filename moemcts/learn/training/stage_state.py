@@ -1,4 +1,4 @@
-"""Where a stage of training is: all of its state but tensors."""
+"""The state of a training stage, except for its tensors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from moemcts.learn.training.judgement import Judge
 
 @dataclass(kw_only=True)
 class Sums:
-    """Sums over the samples since the last measurement, each as often as it counts, in the order of the steps."""
+    """Weighted sums over the samples since the last measurement, added in the order of the steps."""
 
     totals: dict[str, float] = field(default_factory=dict)
-    """Of the loss, of each of its terms, of the accuracy and of `weight`, how much samples count, by name."""
+    """By name: loss, each of its terms, accuracy, and `weight`, the sum of the sample weights."""
 
     def add(self, numbers: Mapping[str, float]) -> None:
         """Adds the numbers of one step."""
@@ -27,12 +27,12 @@ class Sums:
 
 @dataclass(kw_only=True)
 class StageState:
-    """What is stored beside the tensors, as JSON values."""
+    """The state that is stored beside the tensors, as JSON values."""
 
     step: int = 0
     metrics_bytes: int = 0
     best: dict[str, Any] | None = None
-    """The measurement with the lowest held-out loss so far."""
+    """The measurement with the lowest held-out loss so far, or the last one with keep `last`."""
     sums: Sums = field(default_factory=Sums)
     judge: Judge = field(default_factory=Judge)
 
@@ -45,14 +45,14 @@ class StageState:
     def of(cls, values: Mapping[str, Any]) -> StageState:
         values = dict(values)
         judge, sums = Judge(**values.pop("course")), values.pop("sums")
-        # States from before samples were weighed here count every step alike.
+        # States from before samples were weighted here count every step alike.
         totals = {"weight": float(sums.get("steps", 0)), **sums["totals"]}
         return cls(**values, sums=Sums(totals=totals), judge=judge)
 
 
 @dataclass
 class Speed:
-    """How fast the steps since the last measurement were."""
+    """Speed of the steps since the last measurement."""
 
     num_samples: int = 0
     seconds: float = 0.0

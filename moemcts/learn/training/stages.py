@@ -1,4 +1,4 @@
-"""What a trainer is given: stages, each with one weight per phase, and the order in which to train those of a team."""
+"""Stages of training, each with one weight per phase, and the order in which to train those of a team."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One training run: a network comes in, sees all samples weighted by phase, and goes on to the next stage."""
+    """One training run: a network is trained on all samples, weighted by phase, and passed on to the next stage."""
 
     weights: tuple[float, ...]
-    """How much a sample of each phase counts, `[K]`; samples of a phase with weight zero are left out."""
+    """Weight of the samples of each phase, `[K]`; samples of a phase with weight zero are left out."""
     epochs: float = 1.0
-    """Its length as a multiple of the epochs that the trainer is configured with."""
+    """Length as a multiple of the trainer's epochs."""
     learning_rate: float = 1.0
-    """Its learning rate as a multiple of the configured one."""
+    """Learning rate as a multiple of the configured one."""
     half_life: float | None = None
-    """Where given, samples of other phases count too, half as much for every so many plies that they are away from
-    the nearest sample of their game in a phase that counts."""
+    """If given, samples of other phases count too; their weight halves every `half_life` plies from the nearest sample
+    of their game in a phase that counts."""
     trains: Literal["all", "heads"] = "all"
-    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
+    """What is trained: all weights, or only those of the heads, with the body frozen."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for weights of which nothing counts, and for what is no length, rate or part."""
+        """Raises ValueError for weights that are not valid or all zero, and for an invalid length, rate or part."""
         weights = self.weights
         if not isinstance(weights, tuple) or not any(weights) or not all(0 <= weight < math.inf for weight in weights):
             raise ValueError(f"expected weights as a tuple of numbers of 0 or more, not all 0, got {weights!r}")
@@ -37,17 +37,17 @@ class Stage:
             raise ValueError(f"expected trains to be 'all' or 'heads', got {self.trains!r}")
 
     def passes(self) -> float:
-        """Returns how often it sees the data, in passes of the configured epochs, were all phases equally large.
+        """Returns how often it sees the data, in passes of the configured epochs, if all phases were equally large.
 
-        With a half-life that is the most there can be: every sample, where all games come to a phase that counts and
-        are short beside the half-life.
+        With a half-life this is an upper bound: every sample, if all games reach a phase that counts and are short
+        compared with the half-life.
         """
         if self.half_life is not None:
             return self.epochs
         return self.epochs * sum(weight != 0 for weight in self.weights) / len(self.weights)
 
     def describe(self, phase_names: Sequence[str]) -> str:
-        """Returns a short name: `all`, the only phase that counts, or all phases with their weights; heads if alone."""
+        """Returns a short name: `all`, the only phase that counts, or phases with weights; and `heads` if alone."""
         return self._phases(phase_names) + (", heads" if self.trains == "heads" else "")
 
     def _phases(self, phase_names: Sequence[str]) -> str:
@@ -62,15 +62,15 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanStep:
-    """A stage to be trained once, for all experts whose stages begin with the same chain."""
+    """A stage that is trained once for all experts whose stages begin with the same chain."""
 
     chain: tuple[Stage, ...]
-    """The stages from the first up to and with this one."""
+    """The stages from the first to this one, inclusive."""
     parent: int | None
-    """The step before it, by number."""
+    """Index of the step before it."""
     experts: tuple[int, ...]
     origin: int = 0
-    """The weights that it begins with where no step is before it, by number."""
+    """Index of the initial weights, if no step precedes it."""
 
     @property
     def stage(self) -> Stage:
@@ -78,9 +78,9 @@ class PlanStep:
 
 
 def plan(stages: Sequence[Sequence[Stage]], origins: Sequence[int] = ()) -> list[PlanStep]:
-    """Returns the stages of all experts in the order of training, equal beginnings once.
+    """Returns the stages of all experts in the order of training, with shared beginnings once.
 
-    `origins` number the weights that experts begin with; without them all begin with the same.
+    `origins` are the indices of the weights that experts start from; by default all start from the same.
     """
     experts: dict[tuple[int, tuple[Stage, ...]], list[int]] = {}
     for expert, own in enumerate(stages):
@@ -94,7 +94,7 @@ def plan(stages: Sequence[Sequence[Stage]], origins: Sequence[int] = ()) -> list
 
 
 def last_steps(steps: Sequence[PlanStep], stages: Sequence[Sequence[Stage]]) -> list[int]:
-    """Returns the number of the step with which each expert ends; -1 of one without stages."""
+    """Returns the index of the last step of each expert; -1 for one without stages."""
     return [
         max((number for number, step in enumerate(steps) if expert in step.experts), default=-1)
         for expert in range(len(stages))

@@ -1,4 +1,4 @@
-"""Experts from samples: a network, or one per phase, taken through the stages of a learning scheme."""
+"""Trains experts on samples: one network, or one per phase, through the stages of a learning scheme."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from moemcts.store import as_read, parse_json, read_bytes, write_json
 
 
 class Trainer:
-    """Trains networks; an interrupted training goes on when it is called again with the same settings and folder.
+    """Trains networks; an interrupted training resumes when called again with the same settings and folder.
 
-    The folder holds `identity.json`, what decides the outcome, `metrics.jsonl`, one line per measurement,
-    `timings.jsonl`, how fast it was between them, and `stages/`, one folder per stage with its state and in the end its
-    weights. On a CPU a resumed training ends in the same weights, to the last bit, as an unbroken one.
+    The folder holds `identity.json`, what determines the result, `metrics.jsonl`, one line per measurement,
+    `timings.jsonl`, the speed between measurements, and `stages/`, one folder per stage with its state and finally its
+    weights. On a CPU a resumed training ends in the same weights, to the last bit, as an uninterrupted one.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class Trainer:
         ranks: Ranks = ALONE,
         references: Mapping[str, str] | None = None,
     ) -> None:
-        """With several ranks, each calls this and what follows with the same arguments and takes its part.
+        """With several ranks, each calls this and the methods with the same arguments, and does its share.
 
-        `references` is what users called the network, gate and scheme: it is stored, and has to be equal to go on.
+        `references` are the user's names of network, gate and scheme: they are stored, and have to be equal to resume.
         """
         self.config = config
         self._references = dict(references or {})
@@ -76,13 +76,13 @@ class Trainer:
         test: Dataset | None = None,
         decided_by: Mapping[str, Any] | None = None,
     ) -> Trained:
-        """Trains a network, which is changed, through stages.
+        """Trains a network through stages, in place.
 
         The held-out loss, which decides, is measured on `validation`; without it a share of the games is held out.
-        `test` is measured at the same times and decides nothing. `decided_by` is what else decides the outcome and no
-        weight tells, such as a loss of the network's own: it has to be equal to go on; what is None is as if left out.
-        Raises MoemctsError if the network is none for the game, a stage has no samples, its loss stops being a number
-        or a file cannot be written, ForeignData if the folder holds a training with other settings.
+        `test` is measured at the same times, without influence. `decided_by` is what else determines the result and is
+        not visible in the weights, such as a loss of the network's own: it has to be equal to resume; None counts as
+        absent. Raises MoemctsError if the network does not fit the game, a stage has no samples, its loss stops being
+        finite or a file cannot be written, ForeignData if the folder holds a training with other settings.
         """
         check_network(network, dataset.game.spec)
         initial = [network_state(network)]
@@ -100,9 +100,9 @@ class Trainer:
         validation: Dataset | None = None,
         test: Dataset | None = None,
     ) -> list[Trained]:
-        """Trains one network per phase through its `stages`, all from the same initial weights, which the seed decides.
+        """Trains one network per phase through its `stages`, all from the same initial weights, drawn by the seed.
 
-        Stages with which several experts begin are trained once. `validation` and `test` are those of `fit`, which
+        First stages that several experts share are trained once. `validation` and `test` are those of `fit`, which
         raises the same.
         """
         with torch.random.fork_rng(devices=[]):
@@ -124,11 +124,11 @@ class Trainer:
         test: Dataset | None = None,
         optimisers: Optimisers | None = None,
     ) -> list[Trained]:
-        """Trains one network per phase through its `stages`, each from the weights that it has, which stay as they are.
+        """Trains one network per phase through its `stages`, each from its current weights, which stay as they are.
 
-        Where several experts begin with the same weights and stages, these are trained once; one without stages comes
-        out as it is, measured nowhere. `optimisers` say what the optimisers of earlier stages have gathered, and where
-        that of these is left. `validation` and `test` are those of `fit`, which raises the same.
+        If several experts start with the same weights and stages, these are trained once; an expert without stages is
+        returned as it is, without a measurement. `optimisers` are the optimiser states of earlier stages, and where
+        those of these stages are stored. `validation` and `test` are those of `fit`, which raises the same.
         """
         material = self._material(dataset, gate, validation, test)
         initial = [network_state(network) for network in networks]
@@ -190,7 +190,7 @@ class Trainer:
     ) -> Material:
         training = dataset
         if validation is None:
-            # Weighed before it is split, so that the weights are computed once for both parts.
+            # Phase weights are computed before the split, once for both parts.
             dataset.phase_weights(gate)
             training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
         measured, test = self._measured(validation), test and test.take(self._measured(test))
@@ -207,7 +207,7 @@ class Trainer:
         )
 
     def _measured(self, dataset: Dataset) -> IntArray:
-        """Returns the rows that are measured on the way, in their order."""
+        """Returns the rows that are measured during training, in their order."""
         most = self.config.measured_samples
         if most is None or len(dataset) <= most:
             return np.arange(len(dataset))
@@ -233,7 +233,7 @@ class Trainer:
 
     @contextlib.contextmanager
     def _borrowed(self) -> Iterator[None]:
-        """Borrows torch's random generators and threads, and explains a full memory."""
+        """Restores torch's random generators and threads afterwards, and explains out-of-memory errors."""
         devices = [self._device] if self._device.type == "cuda" else []
         try:
             with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads or 1):
@@ -251,18 +251,18 @@ IDENTITY = "identity.json"
 
 
 def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
-    """Raises ForeignData, naming both sides, if a training in the folder was begun with something else than expected.
+    """Raises ForeignData, naming both sides, if a training in the folder was begun with anything but `expected`.
 
-    `expected` has any of what `identity.json` has: `config`, as `TrainerConfig.identity` says it, `data`, `validation`
-    and `test` by their datasets' names, `references`, `gate`, `initial_weights`, `stages`. Where nothing was begun,
-    nothing is wrong.
+    `expected` has any of the entries of `identity.json`: `config`, as returned by `TrainerConfig.identity`, `data`,
+    `validation` and `test` as ids of datasets, `references`, `gate`, `initial_weights`, `stages`. Passes if no training
+    was begun.
     """
     if (found := read_identity(folder)) is not None:
         check_same(folder, as_read(expected), found)
 
 
 def read_identity(folder: Path) -> dict[str, Any] | None:
-    """Returns what a training was begun with, None where none was."""
+    """Returns what a training was begun with, None if none was."""
     path = folder / IDENTITY
     if not path.exists():
         return None
@@ -274,6 +274,6 @@ def read_identity(folder: Path) -> dict[str, Any] | None:
 
 
 def _is_full(error: Exception) -> bool:
-    """Returns whether the error is one of memory; on a CPU torch has no type of its own for it."""
+    """Returns whether the error is one of memory; on a CPU, torch has no type of its own for it."""
     words = ("can't allocate memory", "not enough memory", "out of memory")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)
