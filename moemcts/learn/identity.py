@@ -1,4 +1,4 @@
-"""Checks what files say they belong to against what is here."""
+"""Validates the content of files, and checks that it belongs to the game and settings in use."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Dataset:
         return np.asarray(self._samples.action[self._rows[rows]], dtype=np.int64)
 
     def returns(self, rows: IntArray) -> FloatArray:
-        """Returns the game's returns for the given rows, `[len(rows), P]`, column 0 for the viewing player."""
+        """Returns the players' returns for the given rows, `[len(rows), P]`, column 0 for the viewing player."""
         return np.asarray(self._samples.returns[self._rows[rows]], dtype=np.float32)
 
     def views(self, rows: IntArray) -> Views:

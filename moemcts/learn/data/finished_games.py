@@ -63,7 +63,7 @@ class FinishedGames:
         self._unwritten.append(number)
 
     def end_round(self) -> None:
-        """Writes the waiting games if they would wait too long for the end of the next round."""
+        """Writes finished games to disk if they would wait too long for the end of the next round."""
         now = time.monotonic()
         next_ends = now + now - self._round_began
         self._round_began = now

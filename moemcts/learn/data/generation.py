@@ -105,7 +105,7 @@ def generate(
 
 
 FRUITLESS = 1000
-"""Games without a sample, scaled by `keep`, after which generation gives up."""
+"""Number of games without a sample, times `keep`, after which generation gives up."""
 FIRST_PLY = "samples_from_ply"
 """Manifest key for the plies from which agents' decisions are samples; datasets without it have random ones too."""
 

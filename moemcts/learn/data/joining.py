@@ -46,7 +46,7 @@ def _parts(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _check_apart(folders: Sequence[Path], manifests: Sequence[Mapping[str, Any]]) -> None:
-    """Raises UsageError where two datasets have games in common."""
+    """Raises UsageError if two datasets have games in common."""
     seen: dict[str, Path] = {}
     for folder, manifest in zip(folders, manifests, strict=True):
         for played in {*part_ids(manifest), *played_by(manifest)}:

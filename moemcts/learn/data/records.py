@@ -132,7 +132,7 @@ class Records:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Returns the records of which `arrays` were written, without copying the bytes of the positions."""
+        """Returns the records from what `arrays` returned, without copying the bytes of the positions."""
         visits = None
         if "visit_offsets" in arrays:
             visits = Visits(*(arrays[f"visit_{field.name}"] for field in fields(Visits)))

@@ -104,7 +104,7 @@ class FixedBatches:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, stream=stream):
                 outputs = tuple(self._network(planes)[:2])
-            # A replay has to read other planes than those it was captured with, and to write its outputs anew.
+            # A replay has to read other planes than those it was captured with, and to overwrite its outputs.
             planes.bernoulli_(1 / 7)
             expected = [each.clone() for each in self._network(planes)[:2]]
             for output in outputs:

@@ -30,8 +30,8 @@ def make(
 ) -> PlanesEvaluator:
     """Returns an evaluator of a network: planes of `observation_shape` in, logits and value out.
 
-    `model` is the network in ONNX, if available; int8 needs the one that `quantise.quantised` made of it. All but int8,
-    and torch in float32, are compared with torch on a few positions before they are returned. Raises MissingExtra if a
+    `model` is the network in ONNX, if available; int8 needs the one that `quantise.quantised` made of it. Except for
+    int8 and for torch in float32, outputs are compared with torch on a few positions first. Raises MissingExtra if a
     library is not installed, UsageError for a precision or a device that the backend does not support, MoemctsError if
     the outputs differ from the network's.
     """

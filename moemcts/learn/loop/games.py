@@ -84,7 +84,7 @@ class Played:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Returns the games of which `arrays` returned the arrays."""
+        """Returns the games from what `arrays` returned."""
         games: dict[str, Any] = {name: arrays[key] for name, key in _PER_GAME.items()}
         return cls(records=Records.of_arrays(arrays), moves=arrays["moves"], **games)
 
@@ -130,7 +130,7 @@ class Counts:
 def start_of(
     game: Game, config: GamesConfig, number: int, *, generation: int, seed: int, openings: Sequence[State] = ()
 ) -> State:
-    """Returns the start of the game of a number, after its random moves."""
+    """Returns the start position of game `number`, after its random moves."""
     starts = _Starts(game, config, (seed, generation), openings)
     return starts.state(starts.rng(number))
 

@@ -15,11 +15,11 @@ def value_targets(records: Records, config: TargetsConfig, spec: GameSpec) -> Fl
 
     With `v` the search's value, `G` the game's return, both from the same position on, and `d` the plies to the next
     decision, the target of a position is `T = r + discount^d * ((1 - lambda) * v' + lambda * T')`, where `r` is the
-    reward in between and a prime marks the next position; with `steps` it is `r + discount^d * v` of so many decisions
-    later. Only the difference of either to `G` is computed, in which `r` cancels out. A player's values are known where
-    it decided; if only one player's is unknown and returns have a fixed sum, it is the remainder. Positions in which a
-    player's value is unknown are skipped for that player. With a discount, plies in which chance moves count like
-    others.
+    reward in between and a prime marks the next position; with `steps` it is `r + discount^d * v` of that many
+    decisions later. Only the difference of either to `G` is computed, in which `r` cancels out. A player's values are
+    known where it decided; if only one player's is unknown and returns have a fixed sum, it is the remainder. Positions
+    in which a player's value is unknown are skipped for that player. With a discount, plies in which chance moves count
+    like others.
     """
     returns = np.asarray(records.returns, dtype=np.float64)
     if config.is_result or records.values is None or not len(records):

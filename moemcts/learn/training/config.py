@@ -12,7 +12,7 @@ from moemcts.sections import LATER, Idle, Section
 
 _NO_PLATEAU = ("constant", "one_cycle", "cosine")
 MOST_THREADS = 1024
-"""Per process: more of them are nowhere faster, and bring a machine to a halt."""
+"""Per process: more are never faster, and bring a machine to a halt."""
 
 
 class TrainerConfig(Section):
@@ -79,7 +79,7 @@ class TrainerConfig(Section):
     save_interval: int = Field(default=500, ge=1)
     """Steps between saved states, from which an interrupted training resumes."""
     seed: int = Field(default=0, ge=0)
-    """Determines initial weights, held-out games, order of samples and augmentation. In a run, its `seed` does
+    """Determines initial weights, held-out games, order of samples and augmentation. In a run, its own `seed` is used
     instead."""
     precision: Literal["float32", "bf16", "auto"] = "float32"
     """bf16 computes the network in bfloat16 where torch considers it safe; weights, losses and optimiser stay float32.

@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Only records a first Ctrl-C within the block, which the yielded function reports; a second one interrupts.
+    """Defers a first Ctrl-C within the block, which the yielded function reports; a second one interrupts.
 
     Outside the main thread, where signals cannot be handled, nothing is recorded.
     """

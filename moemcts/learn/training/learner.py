@@ -35,7 +35,7 @@ class Machine:
 
 
 class Learner:
-    """Takes the training steps of a network."""
+    """Trains a network step by step."""
 
     def __init__(self, config: TrainerConfig, machine: Machine, gathered: Weights) -> None:
         """`gathered` is the optimiser state to continue from; empty for a new one."""

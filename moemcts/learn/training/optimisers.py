@@ -77,7 +77,7 @@ class Optimisers:
         return read_state(path)[0] if path.exists() else None
 
     def keep(self, step: PlanStep, path: Path) -> None:
-        """Stores the state in the file that a stage has left."""
+        """Copies the state that a stage has left in a file to `after`, for each of its experts."""
         content = read_bytes(path)
         for expert in step.experts:
             write_bytes(self.after / self._gathered(expert, step), content)

@@ -262,7 +262,7 @@ def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
 
 
 def read_identity(folder: Path) -> dict[str, Any] | None:
-    """Returns what a training was begun with, None if none was."""
+    """Returns the identity that a training was begun with, None if none was begun."""
     path = folder / IDENTITY
     if not path.exists():
         return None
