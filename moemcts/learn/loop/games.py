@@ -1,4 +1,4 @@
-"""Games to learn from, played concurrently; each depends only on its number and the generation."""
+"""Games to learn from, played concurrently; each depends on its number and the generation, not on other games."""
 
 from __future__ import annotations
 

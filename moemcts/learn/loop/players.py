@@ -1,4 +1,4 @@
-"""The self-play agent: a search that learns from some moves, searched in full, and plays the others quickly."""
+"""The self-play agent: it searches a share of its moves in full, to learn from, and the others quickly."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CHECK_INTERVAL = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """Samples of a stage."""
+    """Datasets and phase weights of a stage."""
 
     training: Dataset
     held_out: Dataset
@@ -153,7 +153,7 @@ class StageRun:
             if is_interrupted():
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
-            # With several ranks each may be interrupted at another step; what is saved then is what all have reached.
+            # With several ranks each may be interrupted at another step: only states that all have reached are kept.
             if self._ranks.size == 1:
                 # Weights that have diverged are not saved: a resumed run diverges again, from the last state.
                 with contextlib.suppress(_Diverged):

@@ -47,7 +47,7 @@ class Stage:
         return self.epochs * sum(weight != 0 for weight in self.weights) / len(self.weights)
 
     def describe(self, phase_names: Sequence[str]) -> str:
-        """Returns a short name: `all`, the only phase that counts, or phases with weights; and `heads` if alone."""
+        """Returns a short name: `all`, the only phase that counts, or phases with weights; plus `, heads` for heads."""
         return self._phases(phase_names) + (", heads" if self.trains == "heads" else "")
 
     def _phases(self, phase_names: Sequence[str]) -> str:
