@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("plugins/*/*.md")]
 UVW = re.compile(r"^\./uvw run .*$", re.MULTILINE)
 
 
@@ -174,16 +175,26 @@ def test_the_pages_say_what_setting_up_costs() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md")]:
+    for page in DOCUMENTS:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_links_to_a_heading_lead_to_one() -> None:
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md")]:
+    for page in DOCUMENTS:
         for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text()):
             there = (page.parent / target).read_text() if target else page.read_text()
             assert heading in headings(there), f"{page.name}: {target}#{heading}"
+
+
+def test_every_row_of_a_table_has_the_cells_of_its_heading() -> None:
+    for page in DOCUMENTS:
+        text = re.sub(r"^(```.*?^```|<!--.*?-->)$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for table in re.findall(r"^\|.*$(?:\n.+$)*", text, re.MULTILINE):
+            heading, *rows = (re.split(r"(?<!\\)\|", line) for line in table.splitlines())
+            for row in rows:
+                is_whole = len(row) == len(heading) and not (row[0] or row[-1]).strip()
+                assert is_whole, f"{page.name}: {'|'.join(row)}"
 
 
 def headings(text: str) -> set[str]:
