@@ -32,7 +32,7 @@ SEEDS_OF_STEPS = {
 
 
 def chess() -> Iterator[Whisker]:
-    """Yields `separated` over the single network by positions, the most first, and every seed of each.
+    """Yields `separated` over the single network by positions, the most first, with every seed of each.
 
     Those after others by one network, with which all begin, come with these; below come those that see other planes and
     experts by another gate than Lichess'.
@@ -61,32 +61,26 @@ def chess() -> Iterator[Whisker]:
             of_size = next(name for start, name in NETWORKS.items() if row["network"].startswith(start))
             note = f"{note}, {of_size or planes.partition('=')[2]}"
         shown = (samples, before)
-        yield Whisker(label=label, value=elo.difference, low=elo.low, high=elo.high, note=note)
-        if row["seeds"] > 1:
-            yield from (_seed(value) for value in row["elo_by_seed"])
+        seeds = row["elo_by_seed"] if row["seeds"] > 1 else ()
+        yield Whisker(label=label, value=elo.difference, low=elo.low, high=elo.high, note=note, parts=seeds)
         if own := row.get("own_score_interval") if row["seeds"] in FEW else None:
             alone = EloRange.of(row["score"], own)
             yield Whisker(label="of these networks", value=elo.difference, low=alone.low, high=alone.high, is_part=True)
 
 
 def pommerman() -> Iterator[Whisker]:
-    """Yields `steps` over the single network, by what came first and what was added, and every seed of each."""
+    """Yields `steps` over the single network, by what came first and what was added, with every seed of each."""
     rows = {row["label"]: row for row in latest("strength").values() if _is_of_steps(row)}
     for name, label in SEEDS_OF_STEPS.items():
         row = rows[label]
         low, high = (100 * bound for bound in row["difference"]["interval"])
         value, games = 100 * row["difference"]["wins"], f"{row['games']:,} games"
-        yield Whisker(label=name, value=value, low=low, high=high, note=games)
-        if name != "all fifteen":
-            yield from (_seed(100 * mean) for mean in row["difference"]["seed_means"])
+        seeds = [100 * mean for mean in row["difference"]["seed_means"]]
+        yield Whisker(label=name, value=value, low=low, high=high, note=games, parts=seeds)
 
 
 def _is_of_steps(row: Row) -> bool:
     return row["arm"] == "steps" and row["kind"] == "searched" and row.get("label") in SEEDS_OF_STEPS.values()
-
-
-def _seed(value: float) -> Whisker:
-    return Whisker(label="", value=value, low=value, high=value, is_part=True)
 
 
 def main() -> None:
@@ -94,7 +88,9 @@ def main() -> None:
     pictures = {
         "found-chess": elo_ratings(list(chess()), title="Chess: experts over one network by positions, 95 %"),
         "found-pommerman": differences(
-            list(pommerman()), title="Pommerman: games won by experts by steps over one network, 95 %"
+            list(pommerman()),
+            title="Pommerman: experts by steps over one network, 95 %",
+            xlabel="games won, percentage points",
         ),
     }
     # The same picture has the same bytes.

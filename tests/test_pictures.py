@@ -21,7 +21,8 @@ def test_pictures_show_what_the_results_say() -> None:
     for whisker in (*pictures.chess(), *pictures.pommerman()):
         assert f"{whisker.value:+.1f}" in results
         assert whisker.low is None or f"{whisker.low:+.1f}" in results
-    assert len([whisker for whisker in pictures.pommerman() if whisker.is_part]) == 15
+        assert all(f"{seed:+.1f}" in results for seed in whisker.parts)
+    assert [len(whisker.parts) for whisker in pictures.pommerman()] == [10, 5, 15]
 
 
 def student(values: Sequence[float], miss: float = 0.05) -> list[float]:

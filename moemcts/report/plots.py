@@ -35,6 +35,8 @@ _LETTERS = 40
 """Letters per line of a label."""
 _LINE = 0.35
 """Extra height for each further line of a label, in rows."""
+_POINTS = 0.35
+"""Extra height for the points under a row, in rows."""
 _LEAST_ELO = 100.0
 """Minimum span of an Elo axis with open intervals: arrows to nearly the same number would look like certainty."""
 _FEW_VALUES = 30
@@ -72,6 +74,8 @@ class Whisker:
     """Whether it is a point of reference that nothing is compared with."""
     is_part: bool = False
     """Drawn small, as one of several parts of the row above, such as one training seed."""
+    parts: Sequence[float] = ()
+    """Values that the row summarises, such as one per training seed: drawn as small points below it."""
 
 
 def loss_curves(
@@ -179,6 +183,7 @@ def win_rates(rows: Sequence[Whisker], *, title: str = "Win rates", xlabel: str 
             is_baseline=row.is_baseline,
             is_yardstick=row.is_yardstick,
             is_part=row.is_part,
+            parts=[100 * part for part in row.parts],
         )
         for row in rows
     ]
@@ -245,9 +250,11 @@ def _whiskers(
     with drawing():
         labels = readable([row.label for row in rows])
         extra = [_LINE * label.count("\n") for label in labels]
-        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * sum(extra))
+        below = [_POINTS * bool(row.parts) for row in rows]
+        more = sum(extra) + sum(below)
+        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * more)
         axes = figure.add_subplot()
-        ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
+        ends = [end for row in rows for end in (row.value, row.low, row.high, *row.parts) if end is not None]
         ends += [reference[0]] if reference else []
         first, last = min(ends, default=0.0), max(ends, default=1.0)
         if any(None in (row.low, row.high) for row in rows):
@@ -259,10 +266,10 @@ def _whiskers(
             start, stop = limits[0] - 0.02 * stop, min(stop, limits[1] * 1.02)
         heights = []
         height = 0.0
-        for row, more in zip(rows, extra, strict=True):
+        for row, more, points in zip(rows, extra, below, strict=True):
             height += (0.65 if row.is_part else 1.0) + more / 2
             heights.append(height)
-            height += more / 2
+            height += more / 2 + points
             _draw_whisker(axes, row, heights[-1], start, stop)
         if reference:
             axes.axvline(reference[0], color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
@@ -322,6 +329,9 @@ def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: f
         markersize=4 if row.is_part else 7.5, markerfacecolor=PAPER if row.is_baseline else colour,
         markeredgewidth=1.6, zorder=3,
     )  # fmt: skip
+    # Points on one another are darker than one.
+    points = [height + _POINTS] * len(row.parts)
+    axes.plot(row.parts, points, color=colour, marker="o", markersize=4, linestyle="", markeredgewidth=0, alpha=0.6)
     if row.note:
         axes.annotate(
             row.note, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),

@@ -130,6 +130,19 @@ def test_names_of_opponents_of_equal_strength_do_not_hide_each_other() -> None:
         assert not one.overlaps(other)
 
 
+def test_what_a_row_sums_up_lies_on_one_line_under_it_and_within_the_plot() -> None:
+    rows = [
+        Whisker(label="a", value=0.5, low=0.4, high=0.6, parts=[0.1, 0.5, 0.9]),
+        Whisker(label="b", value=0.5, low=0.4, high=0.6),
+    ]
+    (axes,) = win_rates(rows).axes
+    (points,) = [line for line in axes.lines if list(line.get_xdata()) == [10, 50, 90]]
+    (height,) = set(points.get_ydata())
+    first, second = axes.get_yticks()
+    assert first < height < second
+    assert axes.get_xlim()[0] < 10 < 90 < axes.get_xlim()[1]
+
+
 def test_the_yardstick_is_not_coloured_as_experts_are() -> None:
     rows = [
         Whisker(label=label, value=0.5, low=0.4, high=0.6, is_baseline=label == "single", is_yardstick=label == FIELD)
