@@ -93,7 +93,7 @@ class Contest(ABC):
         if self.num_games < FEW_GAMES:
             found.append(
                 f"Too few games to tell: {self.num_games} per arm. Differences below show what a report looks like, "
-                f"not who is better; play on with moemcts run --resume FOLDER --set match.games={FEW_GAMES}, or more."
+                f"not who is better; play on with `moemcts run --resume FOLDER --set match.games={FEW_GAMES}`, or more."
             )
         return found
 

@@ -144,8 +144,9 @@ def _inline_svg(svg: str, figure: Figure) -> Markup:
     width = float(size.group(1)) * 4 / 3 if size else 700.0
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
-    label = escape(figure.caption)
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{label}" style="max-width:{width:.0f}px" ', 1))
+    # Its letters stay readable on a phone, where it scrolls.
+    style = f"min-width:{0.75 * width:.0f}px;max-width:{width:.0f}px"
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.caption)}" style="{style}" ', 1))
 
 
 def _markdown(report: Report, images: Mapping[str, _Image]) -> str:

@@ -143,6 +143,14 @@ def test_the_page_stands_alone(tmp_path: Path) -> None:
     assert "{{" not in page
 
 
+def test_what_is_wider_than_a_phone_scrolls_and_keeps_its_letters(tmp_path: Path) -> None:
+    write_report(tmp_path, small_report())
+    page = (tmp_path / "report.html").read_text()
+    widths = re.findall(r'<div class="wide"><svg role="img" [^>]*style="min-width:(\d+)px;max-width:(\d+)px"', page)
+    assert len(widths) == len(figures())
+    assert all(0.7 < int(least) / int(most) < 0.8 for least, most in widths)
+
+
 def test_text_of_users_is_never_markup(tmp_path: Path) -> None:
     write_report(tmp_path, small_report())
     page = (tmp_path / "report.html").read_text()
