@@ -178,7 +178,7 @@ function result(round) {
 
 async function start(asked) {
     await interrupt()
-    notice("The table is being laid …")
+    notice("The game is being set up …")
     await attempt(async () => {
         const round = await ask("/api/tables", asked)
         state.rounds = []
