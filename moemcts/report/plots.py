@@ -23,6 +23,7 @@ from moemcts.report.style import (
     legend_beside,
     new_figure,
     phase_colour,
+    phase_ink,
     phase_marker,
     whole_ticks,
 )
@@ -223,8 +224,7 @@ def phase_shares(
                 share = 100 * value / total
                 axes.barh(row, share, left=left, height=0.62, color=phase_colour(phase), edgecolor=PAPER, linewidth=1.2)
                 if share >= 7:
-                    # Dark on light colours of the palette, white on dark ones.
-                    ink = "white" if phase % 8 in (0, 4, 6) else "#14202b"
+                    ink = phase_ink(phase)
                     axes.text(left + share / 2, row, f"{share:.0f} %", ha="center", va="center", color=ink, fontsize=9)
                 left += share
         axes.set_yticks(range(len(shares)), list(shares))

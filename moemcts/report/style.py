@@ -19,10 +19,13 @@ INK = "#1f2a36"
 MUTED = "#6b7783"
 GRID = "#dde2e7"
 PAPER = "#fefefe"
+DARK = "#14202b"
 
 # Okabe and Ito (2008), Color Universal Design, ordered such that neighbours also differ in lightness.
 PHASE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6D31", "#F0E442")
 PHASE_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+PHASE_INKS = ("white", DARK, DARK, DARK, DARK, DARK, "white", DARK)
+"""Text on the phases' colours: white or dark, whichever has the higher contrast, which is 4.2 to 1 or more."""
 
 _LETTERS_PER_INCH = 12.5
 """Letters of ordinary size; titles have fewer."""
@@ -40,6 +43,11 @@ _LINE = 0.165
 def phase_colour(phase: int | None) -> str:
     """Returns the colour of a phase, the same in every plot; None stands for all phases together."""
     return MUTED if phase is None else PHASE_COLOURS[phase % len(PHASE_COLOURS)]
+
+
+def phase_ink(phase: int) -> str:
+    """Returns the colour of text on the colour of a phase."""
+    return PHASE_INKS[phase % len(PHASE_INKS)]
 
 
 def phase_marker(phase: int | None) -> str:

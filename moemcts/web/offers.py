@@ -12,7 +12,7 @@ from moemcts.errors import unknown_name
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
-from moemcts.report.style import PHASE_COLOURS
+from moemcts.report.style import PHASE_COLOURS, PHASE_INKS
 from moemcts.web.table import Refusal, WebTable
 from moemcts.weights import WEIGHTS
 
@@ -43,13 +43,13 @@ class Offers:
         self._agents: dict[tuple[str, str], Agent] = {}
 
     def games(self) -> dict[str, Any]:
-        """Returns the available games, the one to start with, and the colours of phases."""
+        """Returns the available games, the one to start with, and the colours of phases and of text on these."""
         first, agents = self._named
         found = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
         if first is not None and first not in plugins().games:
             found.insert(0, {"name": first, "summary": "as you named it"})
         told = {"games": found, "game": first or found[0]["name"], "agents": list(agents)}
-        return told | {"phase_colours": list(PHASE_COLOURS)} | self._beginning
+        return told | {"phase_colours": list(PHASE_COLOURS), "phase_inks": list(PHASE_INKS)} | self._beginning
 
     def agents(self, game: str) -> dict[str, Any]:
         """Returns the seats of a game, the agents for them, and the default agent."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Drawing
 from matplotlib.text import Text
 
@@ -26,7 +27,7 @@ from moemcts.report.plots import (
     win_rates,
 )
 from moemcts.report.strength import strength_curve
-from moemcts.report.style import PHASE_COLOURS, drawing, phase_colour
+from moemcts.report.style import DARK, PHASE_COLOURS, drawing, phase_colour, phase_ink
 from moemcts.report.tournaments import grid_heat, grid_lines
 
 PHASES = ("opening", "middlegame", "endgame")
@@ -50,6 +51,21 @@ def test_elo_of_which_nothing_is_known_has_an_axis_that_shows_so() -> None:
 def test_a_phase_has_one_colour_that_no_other_has() -> None:
     assert len({phase_colour(phase) for phase in range(len(PHASE_COLOURS))}) == len(PHASE_COLOURS)
     assert phase_colour(None) not in PHASE_COLOURS
+
+
+def test_text_on_a_phases_colour_has_the_higher_contrast_of_white_and_dark() -> None:
+    """Contrast by WCAG 2.1."""
+
+    def luminance(colour: str) -> float:
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+        return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+    def contrast(one: str, other: str) -> float:
+        darker, lighter = sorted((luminance(one), luminance(other)))
+        return (lighter + 0.05) / (darker + 0.05)
+
+    for phase, colour in enumerate(PHASE_COLOURS):
+        assert contrast(colour, phase_ink(phase)) == max(contrast(colour, ink) for ink in ("white", DARK)) > 4.2
 
 
 def test_names_of_folders_leave_room_for_the_plot() -> None:

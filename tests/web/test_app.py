@@ -25,7 +25,7 @@ from moemcts.agents import Decision
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
 from moemcts.gates import SinglePhase
-from moemcts.report.style import PHASE_COLOURS
+from moemcts.report.style import PHASE_COLOURS, PHASE_INKS
 
 TestClient: Any = pytest.importorskip(
     "starlette.testclient", reason="starlette or what its client needs is missing", exc_type=(ImportError, RuntimeError)
@@ -252,6 +252,7 @@ def test_the_command_line_says_where_a_person_sits() -> None:
     told = told.get("/api/games").json()
     assert (told["game"], told["seat"], told["seed"], told["simulations"]) == ("chess", 1, 7, 30)
     assert told["phase_colours"] == list(PHASE_COLOURS), "those of plots in reports"
+    assert told["phase_inks"] == list(PHASE_INKS)
 
 
 def test_simulations_that_an_agent_names_are_its_own() -> None:

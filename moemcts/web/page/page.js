@@ -399,7 +399,7 @@ window.addEventListener("hashchange", () => location.reload())
 async function begin() {
     try {
         const told = await ask("/api/games")
-        usePhaseColours(told.phase_colours)
+        usePhaseColours(told.phase_colours, told.phase_inks)
         $("game").replaceChildren(...told.games.map(game =>
             make("option", {value: game.name, textContent: game.name, title: game.summary, selected: game.name === told.game})))
         const agents = await offer(told.game, told.seat)

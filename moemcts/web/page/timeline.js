@@ -5,8 +5,10 @@ const [LEFT, CURVE, LANE, GAP] = [76, 64, 17, 4]
 
 // Same colours as in report plots; provided by the server.
 let colours = ["#888888"]
-export const usePhaseColours = given => { colours = given }
+let inks = ["white"]
+export const usePhaseColours = (given, onThem) => { [colours, inks] = [given, onThem] }
 export const phaseColour = phase => colours[phase % colours.length]
+const phaseInk = phase => inks[phase % inks.length]
 
 export function drawTimeline(element, legend, rounds, shown, show) {
     const seats = rounds[0].seats
@@ -74,7 +76,7 @@ function drawCell(svg, move, x, y, step) {
         top += height
     })
     if (move.expert == null || step < 11 || move.gate.names.length < 2) return
-    const label = shape("text", {x: x + step / 2, y: y + LANE - 5, "text-anchor": "middle", style: "fill:#fff;font-weight:700"}, svg)
+    const label = shape("text", {x: x + step / 2, y: y + LANE - 5, "text-anchor": "middle", style: `fill:${phaseInk(move.expert)};font-weight:700`}, svg)
     label.textContent = move.expert
 }
 
