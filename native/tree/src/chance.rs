@@ -1,13 +1,13 @@
-//! Chance: outcomes that are drawn, never chosen.
+//! Chance nodes: outcomes that are sampled rather than chosen.
 
 use crate::error::SearchError;
 use crate::game::{Action, State, CHANCE};
 use crate::rng::Rng;
 
-/// How far probabilities may be from summing to one.
+/// Largest deviation from 1 of the sum of a node's probabilities.
 const TOLERANCE: f64 = 1e-4;
 
-/// Reads the outcomes of a chance node and their probabilities, which are a distribution.
+/// Reads the outcomes of a chance node and their probabilities, and checks that these form a distribution.
 pub(crate) fn outcomes<S: State>(
     state: &S,
     actions: &mut Vec<Action>,
@@ -25,7 +25,7 @@ pub(crate) fn outcomes<S: State>(
     Err(SearchError::Chances { num_outcomes: actions.len(), chances: chances.clone() })
 }
 
-/// Draws an index in proportion to probabilities that sum to one.
+/// Samples an index from probabilities that sum to one.
 pub(crate) fn draw(chances: impl Iterator<Item = f32>, rng: &mut Rng) -> usize {
     let mut rest = rng.uniform();
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! The numbers of a search; `moemcts.search.SearchConfig` documents them for users.
+//! Settings of a search; `moemcts.search.SearchConfig` documents them for users.
 
 use crate::game::{Player, Players};
 use std::time::Duration;
@@ -6,43 +6,43 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub exploration: Exploration,
-    /// An action not yet tried is worth `fpu_parent * (mean value of its node) + fpu_offset`, less
-    /// `fpu_reduction` times the square root of the prior that was tried.
+    /// Value of an untried action: `fpu_parent * (mean value of its node) + fpu_offset - fpu_reduction * sqrt(prior
+    /// mass of the tried actions)`.
     pub fpu_parent: f64,
     pub fpu_offset: f64,
     pub fpu_reduction: f64,
-    /// Losses that count for an action while a leaf below it is being evaluated; 0 counts visits only.
+    /// Losses counted for an action per evaluation pending below it; at 0, only visits are counted.
     pub virtual_loss: f64,
     pub policy_temperature: f64,
-    /// Share of uniform priors in the priors of every node, in [0, 1].
+    /// Weight of the uniform distribution in the priors of every node, in [0, 1].
     pub uniform_share: f64,
-    /// Tried actions of the root are visited `sqrt(this * prior * simulations)` times at least (Wu 2019).
+    /// Each tried root action gets at least `sqrt(forced_playouts * prior * simulations)` visits (Wu 2019).
     pub forced_playouts: f64,
-    /// How the root's actions are tried if not by PUCT.
+    /// How root actions are selected, if not by PUCT.
     pub gumbel: Option<GumbelRoot>,
-    /// How many moves of a node may be chosen, if not all.
+    /// Limits how many moves of a node may be selected; `None` for all.
     pub unpruning: Option<Unpruning>,
-    /// When a search ends before its last simulation.
+    /// Ends a search before its last simulation; `None` for never.
     pub early_end: Option<EarlyEnd>,
-    /// Simulations of a search that ends where those left cannot change which action is visited most; more where the
-    /// limit is higher, whereas one that is raised in steps is not yet what it will be.
+    /// Number of simulations of a search that ends as soon as the remaining ones cannot change the most visited action.
+    /// The larger of this and the limit counts: a limit that is raised in steps is not yet the final one.
     pub smart_pruning: Option<u32>,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
-    /// Whether ends of the game prove positions above them.
+    /// Whether terminal positions prove the values of positions above them.
     pub solver: bool,
-    /// After how many simulations one more descent looks for a proof; 0 is never.
+    /// Number of simulations per extra descent that looks for a proof; 0 for none.
     pub proof_interval: u32,
-    /// Leaves that one tree may have in one batch.
+    /// Largest number of leaves per tree in one batch.
     pub leaves_per_tree: usize,
     pub limits: Limits,
-    /// What returns sum to, if the game has a fixed sum.
+    /// Sum of the returns of all players, if the game has a fixed sum.
     pub utility_sum: Option<f64>,
-    /// Who wins and loses together; none where each plays alone.
+    /// Teams of players who win and lose together; empty if everyone plays alone.
     pub teams: Vec<Players>,
-    /// What a value is worth one step before.
+    /// Discount factor per step.
     pub discount: f64,
-    /// Whether opponents reply anew at every descent; otherwise once per node.
+    /// Whether opponents' replies are sampled at every descent; otherwise once per node.
     pub draws_replies: bool,
     pub num_actions: usize,
 }
@@ -55,34 +55,35 @@ impl Config {
     }
 }
 
-/// The numbers of the Gumbel root (Danihelka et al., Policy improvement by planning with Gumbel, 2022).
+/// Settings of Gumbel action selection at the root (Danihelka et al., Policy improvement by planning with Gumbel,
+/// 2022).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GumbelRoot {
-    /// Actions tried at most.
+    /// Largest number of actions considered.
     pub considered: u32,
-    /// What is added to the most visits of an action.
+    /// Added to the largest visit count of an action.
     pub visit_offset: f64,
-    /// What a value of 1 is worth in logits per visit.
+    /// Scale of values in logits, per visit.
     pub value_scale: f64,
-    /// Factor of the noise.
+    /// Factor applied to the Gumbel noise.
     pub noise: f64,
-    /// Simulations that are divided among the actions.
+    /// Simulation budget divided among the actions.
     pub simulations: u32,
 }
 
-/// The numbers of progressive unpruning (Chaslot et al., Progressive strategies for Monte-Carlo tree search, 2008).
+/// Settings of progressive unpruning (Chaslot et al., Progressive strategies for Monte-Carlo tree search, 2008).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpruning {
-    /// Visits from which on a node is pruned.
+    /// Visit count at which a node is pruned.
     pub visits: u32,
-    /// Moves that are left then.
+    /// Number of moves left after pruning.
     pub moves: u32,
-    /// Visits that have to be surpassed for each further move, ascending.
+    /// Visit counts to exceed for each further move, ascending.
     pub thresholds: std::sync::Arc<[f64]>,
 }
 
 impl Unpruning {
-    /// Returns how many moves of a node of so many visits may be chosen.
+    /// Returns how many moves of a node with `visits` visits may be selected.
     pub fn width(&self, visits: u32) -> u32 {
         if visits < self.visits {
             return u32::MAX;
@@ -92,22 +93,22 @@ impl Unpruning {
     }
 }
 
-/// The numbers of virtual expansions (Ye et al., Spending thinking time wisely, 2022).
+/// Settings of virtual expansions (Ye et al., Spending thinking time wisely, 2022).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyEnd {
-    /// Simulations that a search would have.
+    /// Simulation budget of the search.
     pub simulations: u32,
-    /// Simulations between two looks.
+    /// Simulations between two checks.
     pub interval: u32,
-    /// Simulations before which no search ends.
+    /// Minimum number of simulations.
     pub least: u32,
-    /// Difference of two virtual policies below which it ends.
+    /// The search ends when two successive virtual policies differ by less than this.
     pub tolerance: f64,
 }
 
-/// PUCT's exploration by visits `n` of a node: `(c_init + ln((n + c_base + 1) / c_base)) * sqrt(n)`.
+/// PUCT's exploration factor for a node with `n` visits: `(c_init + ln((n + c_base + 1) / c_base)) * sqrt(n)`.
 ///
-/// (AlphaZero, Silver et al. 2018, pseudocode.) The first values are kept, as a logarithm per node and descent
+/// (AlphaZero, Silver et al. 2018, pseudocode.) The first values are tabulated, as one logarithm per node and descent
 /// costs as much as the rest of a small game's search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exploration {
@@ -138,19 +139,19 @@ impl Exploration {
     }
 }
 
-/// Where a search stops: at whichever limit is met first.
+/// Limits of a search, which stops at the first one reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Descents made for this search.
+    /// Descents made by this search.
     pub simulations: u32,
-    /// Nodes in the tree, those kept from an earlier search included.
+    /// Nodes in the tree, including those kept from an earlier search.
     pub nodes: u32,
     pub time: Option<Duration>,
-    /// Things in one array of a tree, such as nodes, moves or edges, from which on it is full.
+    /// Length of any array of a tree (nodes, moves, edges, ...) at which the tree is full.
     pub entries: usize,
 }
 
 impl Limits {
-    /// Half of what a number in a tree names: what one more descent adds has a number yet.
+    /// Half of the index range, so that whatever one more descent adds can still be indexed.
     pub const ENTRIES: usize = 1 << 31;
 }

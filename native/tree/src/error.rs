@@ -1,50 +1,50 @@
-//! What can go wrong in a search.
+//! Errors of a search.
 
 use crate::game::{Action, Player};
 use std::fmt;
 
 #[derive(Debug)]
 pub enum SearchError<E> {
-    /// The game itself failed.
+    /// The game itself raised an error.
     Game(E),
-    /// An active player has nothing to play.
+    /// An active player has no action.
     NoAction(Player),
-    /// The game named an action that no policy has an entry for.
+    /// An action of the game lies outside the policy.
     ActionRange { action: Action, num_actions: usize },
-    /// The game named a player's actions in another order than ascending, or one twice.
+    /// The actions of a player are not in strictly ascending order.
     ActionOrder { player: Player, actions: [Action; 2] },
-    /// A root is to be searched with actions that it does not have, or with none.
+    /// The root actions to be searched are empty or not all legal.
     RootActions { player: Player, legal: Vec<Action>, got: Vec<Action> },
-    /// The evaluator returned something that is not a number.
+    /// The evaluator returned a value or logit that is not finite.
     NotFinite { row: usize },
-    /// Evaluations came for rows that wait for none.
+    /// An evaluation was given for a row that is not pending.
     Row(usize),
-    /// Opponents' replies are missing or too many.
+    /// There are too few or too many replies of opponents.
     Replies { expected: usize, got: usize },
-    /// The probabilities of a chance node are no distribution over its outcomes.
+    /// The probabilities of a chance node are not a distribution over its outcomes.
     Chances { num_outcomes: usize, chances: Vec<f32> },
-    /// Chance moves together with a player.
+    /// Chance is active together with a player.
     MixedChance,
-    /// Chance moves at a root.
+    /// Chance is active at the root.
     ChanceRoot,
-    /// An evaluator's value is out of range.
+    /// A value of the evaluator is out of range.
     ValueRange { row: usize, value: f32 },
-    /// A root is to be searched for a player that is not active there.
+    /// The player to search for is not active at the root.
     NotActive { player: Player, active: Vec<Player> },
-    /// The game let somebody move who does not play it.
+    /// A player outside `0..num_players` is active.
     UnknownPlayer { player: Player, num_players: usize },
-    /// A player has more actions than a node can number.
+    /// A player has more actions than a node can index.
     TooManyActions { player: Player, most: usize },
-    /// A game goes on after as many steps as the longest one has.
+    /// A game is longer than the maximum length.
     Endless { longest: u32 },
-    /// Whoever waits for the search wants it to end.
+    /// The caller asked the search to stop.
     Interrupted,
-    /// The search ended in an error, and its trees are not whole.
+    /// The search failed earlier, and its trees are incomplete.
     Failed,
 }
 
 impl<E> SearchError<E> {
-    /// Returns whether the game gave what the laws of games do not allow.
+    /// Returns whether the game broke the contract of games.
     pub fn is_of_the_game(&self) -> bool {
         matches!(
             self,

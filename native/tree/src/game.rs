@@ -1,19 +1,19 @@
-//! What the search needs to know of a game, and nothing more.
+//! The interface between the search and games.
 
 use crate::error::SearchError;
 use crate::rng::Rng;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A seat at the table, `0..num_players`, or `CHANCE`.
+/// The index of a player, `0..num_players`, or `CHANCE`.
 pub type Player = usize;
 
-/// Who moves where dice are rolled: a player that draws, and is not among the `num_players`.
+/// The pseudo-player that is active at chance nodes; it is not counted in `num_players`.
 pub const CHANCE: Player = 31;
 
 /// An index into the policy output of a network, `0..num_actions`.
 pub type Action = u32;
 
-/// A set of players, at most 31, and of chance.
+/// A set of at most 31 players, and chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Players(u32);
 
@@ -75,26 +75,26 @@ impl FromIterator<Player> for Players {
     }
 }
 
-/// A position of a game: a value, cheap to clone, that owns all it needs.
+/// A position of a game: a self-contained value that is cheap to clone.
 ///
-/// The laws are those of `moemcts.game.Game`. `Error` is `Infallible` for a game written in Rust and the
+/// The contract is that of `moemcts.game.Game`. `Error` is `Infallible` for a game written in Rust, and the
 /// interpreter's exception for one written in Python.
 pub trait State: Clone {
     type Error;
 
-    /// Whether anything is ever paid before the end of a game.
+    /// Whether the game has rewards before its end.
     const HAS_REWARDS: bool = false;
 
     /// Returns how many half-moves (or simultaneous steps) were played since the start of the game.
     fn ply(&self) -> Result<u32, Self::Error>;
 
-    /// Returns who moves now; empty exactly when the game is over, chance alone where it moves.
+    /// Returns the players to move: none exactly when the game is over, only `CHANCE` at a chance node.
     fn active_players(&self) -> Result<Players, Self::Error>;
 
     /// Appends the legal actions of an active player, ascending.
     fn legal_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Self::Error>;
 
-    /// Appends the legal actions worth searching, a non-empty part of the legal ones in the same order.
+    /// Appends the legal actions worth searching: a non-empty subset of the legal ones, in the same order.
     fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Self::Error> {
         self.legal_actions(player, out)
     }
@@ -102,32 +102,32 @@ pub trait State: Clone {
     /// Plays one legal action per active player, in ascending order of players.
     fn play(&mut self, joint: &[Action]) -> Result<(), Self::Error>;
 
-    /// Appends the probability of each legal action of `CHANCE`, where it moves.
+    /// Appends the probability of each legal action of `CHANCE` at a chance node.
     fn chances(&self, _out: &mut Vec<f32>) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Writes what the step into this position paid each player; `out` is zero on entry.
+    /// Writes the reward of each player for the step into this position; `out` is zero on entry.
     fn rewards(&self, _out: &mut [f32]) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Writes what is decided so far for each player, in `[-1, 1]`; 0 where nothing is.
+    /// Writes the return of each player whose result is decided, in `[-1, 1]`, and 0 for the others.
     fn returns(&self, out: &mut [f32]) -> Result<(), Self::Error>;
 
-    /// Returns whether the return of a player is final; it is never active again.
+    /// Returns whether the return of a player is final; such a player is never active again.
     fn is_decided(&self, player: Player) -> Result<bool, Self::Error>;
 
-    /// Returns 64 bits over all that the rest of the game depends on.
+    /// Returns a 64-bit hash of everything that the rest of the game depends on.
     fn key(&self) -> Result<u64, Self::Error>;
 
-    /// Returns 64 bits over what is there now, whatever led to it.
+    /// Returns a 64-bit hash of the current position, regardless of its history.
     fn position_key(&self) -> Result<u64, Self::Error> {
         self.key()
     }
 }
 
-/// Returns who moves now; an error where that is somebody who does not play.
+/// Returns the players to move; an error if one of them is not a player of the game.
 pub(crate) fn playing<S: State>(state: &S, num_players: usize) -> Result<Players, SearchError<S::Error>> {
     let active = state.active_players()?;
     let mut unknown = active.without(Players::all(num_players)).without(Players::CHANCE).iter();
@@ -158,20 +158,20 @@ pub(crate) fn decided<S: State>(state: &S, players: Players) -> Result<Players, 
     Ok(found)
 }
 
-/// Returns what a position's value is worth one step before, for whom nothing was decided there: a chance node is a part
-/// of the step into it.
+/// Returns the discount factor of the step into a position, for players undecided before it. A chance node is part of
+/// the step into it, so its factor is 1.
 pub(crate) fn step_discount<S: State>(state: &S, discount: f64) -> Result<f64, S::Error> {
     Ok(if state.active_players()?.contains(CHANCE) { 1.0 } else { discount })
 }
 
-/// Returns 64 bits over a value.
+/// Returns a 64-bit hash of a value.
 pub fn hashed(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The sizes that a game's variant decides.
+/// The sizes that depend on a game's variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimensions {
     pub num_players: usize,
@@ -180,26 +180,26 @@ pub struct Dimensions {
     pub observation: [usize; 3],
 }
 
-/// A state that a network can look at.
+/// A state that can be encoded for a network.
 pub trait Observe: State {
     fn dimensions(&self) -> Dimensions;
 
-    /// Returns 64 bits over the rules and the encodings of its game, the same for all positions of one game.
+    /// Returns a 64-bit hash of the game's rules and encodings, the same for all of its positions.
     fn rules_key(&self) -> u64;
 
     /// Writes the observation planes `[C, H, W]` of `player` into `out`, which is zero on entry.
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Self::Error>;
 }
 
-/// Who sits in a seat that is not searched; a value that carries its memory from node to node.
+/// A native agent that plays a player that is not searched; a value whose memory is kept per node.
 pub trait Agent<S: State>: Clone {
     fn act(&mut self, state: &S, player: Player, rng: &mut Rng) -> Result<Action, S::Error>;
 
-    /// Returns whether another agent plays by the same script with the same settings, whatever either remembers.
+    /// Returns whether another agent has the same script and settings, regardless of memory.
     fn plays_like(&self, other: &Self) -> bool;
 }
 
-/// The agent of games that bring no scripted agents of their own; it cannot be made.
+/// The agent type of games without native scripted agents; it has no values.
 #[derive(Clone, Copy, Debug)]
 pub enum NoAgent {}
 

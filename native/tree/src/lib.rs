@@ -1,4 +1,4 @@
-//! The search: one decoupled PUCT for any number of players, many trees per batch. It knows no game.
+//! Game-independent tree search: decoupled PUCT for any number of players, many trees per batch.
 
 #![deny(unsafe_code)]
 

@@ -1,49 +1,49 @@
-//! What the search tells the machine about its memory. The only `unsafe` code of the crate is here.
+//! Memory layout and hints. The only `unsafe` code of the crate is here.
 //!
-//! Nothing here changes a value: hints may be ignored, and lines are a plain array that starts where a cache line does.
+//! Nothing here changes a value: hints may be ignored, and lines are a plain array aligned to cache lines.
 
 #![allow(unsafe_code)]
 
-/// Bytes that come from memory together.
+/// Size of a cache line in bytes.
 pub const LINE: usize = 64;
 
-/// Some values that share one cache line.
+/// Values that share one cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Line<T, const N: usize>(pub [T; N]);
 
-/// Returns the values in lines, one after the other.
+/// Returns the values of all lines as one slice.
 pub fn flat<T, const N: usize>(lines: &[Line<T, N>]) -> &[T] {
     const { assert!(N > 0 && size_of::<T>() * N == LINE) };
-    // SAFETY: a line is as large as its values and has no padding, so `lines` is `N` times as many of these, all of
-    // which are initialised and borrowed as long as `lines` is.
+    // SAFETY: a line is as large as its values and has no padding, so `lines` consists of `N` times as many values, all
+    // of which are initialised and borrowed for as long as `lines` is.
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * N) }
 }
 
-/// Returns the values in lines, one after the other.
+/// Returns the values of all lines as one mutable slice.
 pub fn flat_mut<T, const N: usize>(lines: &mut [Line<T, N>]) -> &mut [T] {
     const { assert!(N > 0 && size_of::<T>() * N == LINE) };
-    // SAFETY: as in `flat`; `lines` is borrowed for the caller alone.
+    // SAFETY: as in `flat`; `lines` is borrowed exclusively.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * N) }
 }
 
-/// Asks for the line where an item lies, as it will be read soon; does nothing where there is no such item.
+/// Prefetches the cache line of an item; a no-op if the index is out of range.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        // SAFETY: a prefetch reads nothing that the program sees, and the address is that of an item.
+        // SAFETY: a prefetch has no effect visible to the program, and the address is that of an item.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (items, index);
 }
 
-/// Sees to it that so many more items fit.
+/// Ensures capacity for `num` more items.
 ///
-/// Large memory is asked for in huge pages, which are found faster, before it is touched. While it grows, there is twice
-/// as much of it: this is for what every descent reads.
+/// Large allocations use huge pages, whose addresses are translated faster, requested before they are touched. While
+/// growing, the old and the new memory coexist; use this for what every descent reads.
 #[inline(always)]
 pub fn make_room<T>(items: &mut Vec<T>, num: usize) {
     if items.capacity() - items.len() < num {
@@ -51,7 +51,7 @@ pub fn make_room<T>(items: &mut Vec<T>, num: usize) {
     }
 }
 
-/// Returns zeros, in huge pages where they are many: touching fresh memory page by page costs more than filling it.
+/// Returns zeros, in huge pages if there are many: page faults cost more than filling the memory.
 pub fn zeros(num: usize) -> Vec<f32> {
     let mut items = vec![0.0; num];
     if num * size_of::<f32>() >= MANY {
@@ -74,7 +74,7 @@ fn grow<T>(items: &mut Vec<T>, num: usize) {
     *items = larger;
 }
 
-/// Asks for huge pages for all that a vector has room for.
+/// Requests huge pages for the whole capacity of a vector.
 #[cfg(target_os = "linux")]
 fn advise<T>(items: &mut Vec<T>) {
     let size = items.capacity() * size_of::<T>();
@@ -82,8 +82,8 @@ fn advise<T>(items: &mut Vec<T>) {
     let first = start.next_multiple_of(HUGE_PAGE);
     let last = (start + size) / HUGE_PAGE * HUGE_PAGE;
     if first < last {
-        // SAFETY: the range lies within one allocation of this vector, and the advice changes no content. Where the
-        // system does not follow it, that is all that happens.
+        // SAFETY: the range lies within one allocation of this vector, and the advice changes no content. If the system
+        // does not support it, the call has no effect.
         unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
     }
 }
@@ -94,7 +94,7 @@ fn advise<T>(_: &mut Vec<T>) {}
 #[cfg(target_os = "linux")]
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Less memory than this, in bytes, is found quickly anyway.
+/// Size in bytes below which huge pages are not worth it.
 const MANY: usize = 2 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Searches that know nothing but the rules: flat Monte Carlo and UCT.
+//! Searches that need only the rules: flat Monte Carlo and UCT.
 
 use crate::error::SearchError;
 use crate::game::{playing, step_discount, Action, Player, Players, State, CHANCE};
@@ -7,25 +7,25 @@ use crate::rng::Rng;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How playouts are spent.
+/// Settings of a playout search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayoutConfig {
-    /// Playouts from one root.
+    /// Number of playouts per root.
     pub playouts: u32,
-    /// Time for one root.
+    /// Time limit per root.
     pub time: Option<Duration>,
-    /// UCB1's constant `c`: an action is worth its mean result plus `c * sqrt(ln(visits of the node) / visits)`
-    /// (Kocsis and Szepesvari 2006); without it all actions get equally many playouts.
+    /// UCB1's constant `c`: the score of an action is its mean result plus `c * sqrt(ln(visits of the node) / visits)`
+    /// (Kocsis and Szepesvari 2006); `None` spreads playouts evenly over the actions.
     pub exploration: Option<f64>,
-    /// How many plies below the root keep statistics: 1 is flat Monte Carlo, no bound is UCT.
+    /// Number of plies below the root with statistics: 1 is flat Monte Carlo, `u32::MAX` is UCT.
     pub depth: u32,
-    /// What a value is worth one step before.
+    /// Discount factor per step.
     pub discount: f64,
-    /// Steps that the longest game has: one that goes on is an error.
+    /// Maximum length of a game in steps; a longer one is an error.
     pub longest: u32,
 }
 
-/// What the playouts through one action gave the player who chose it.
+/// Statistics of one root action, from the point of view of the player who chooses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arm {
     pub action: Action,
@@ -33,10 +33,10 @@ pub struct Arm {
     pub value_sum: f64,
 }
 
-/// Returns the statistics of the actions of `player` at the root, which it must be active at, ascending.
+/// Returns the statistics of the actions of `player`, who must be active at the root, in ascending order of actions.
 ///
-/// In UCT every active player of a node chooses by its own statistics, and their actions together name the child;
-/// each playout adds one node. In a flat search all others play at random from the root on. Chance always draws.
+/// In UCT every active player of a node chooses by its own statistics, and the joint action identifies the child; each
+/// playout adds one node. In a flat search, all others play at random from the root on. Chance is always sampled.
 pub fn playout_search<S: State>(
     root: &S,
     player: Player,
@@ -63,7 +63,7 @@ pub fn playout_search<S: State>(
     };
     tree.nodes.push(tree.node(root, 0, config)?);
     for number in 0..config.playouts {
-        // One playout is the least that tells anything.
+        // At least one playout is made, whatever the time limit.
         if number > 0 && config.time.is_some_and(|limit| started.elapsed() >= limit) {
             break;
         }
@@ -81,10 +81,10 @@ struct Seat {
     arms: Vec<Arm>,
 }
 
-/// The seats of those who choose by statistics here; none at the end of a game and where chance moves.
+/// The players that choose by statistics here; empty at terminal and chance nodes.
 struct Node {
     seats: Vec<Seat>,
-    /// The child behind each arm, where one seat's choice is all that names it; others are in the tree's table.
+    /// The child of each arm, if there is a single seat; other children are in the tree's table.
     behind: Vec<u32>,
     visits: u32,
     is_chance: bool,
@@ -92,15 +92,15 @@ struct Node {
 
 const NONE: u32 = u32::MAX;
 
-/// The nodes gone through, what their seats chose, and what the steps from them paid and left of later values.
+/// The path of a playout: nodes, chosen arms, and the rewards and discount factors of the steps between them.
 #[derive(Default)]
 struct Way {
     nodes: Vec<u32>,
-    /// One per seat of each node.
+    /// One per seat and node.
     chosen: Vec<usize>,
-    /// `num_players` per node, where a game has rewards.
+    /// `num_players` per node, if the game has rewards.
     rewards: Vec<f32>,
-    /// `num_players` per node, where values are discounted.
+    /// `num_players` per node, if values are discounted.
     factors: Vec<f64>,
     values: Vec<f64>,
 }
@@ -115,7 +115,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Goes down by the statistics, adds a node, plays to the end at random and updates the way.
+    /// Makes one playout: selects by statistics, adds a node, plays to the end at random and backs up the values.
     fn run<S: State>(
         &mut self,
         mut state: S,
@@ -181,7 +181,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Returns the child of a node behind the joint action just played, `NONE` where there is none yet.
+    /// Returns the child of a node reached by the joint action just played, or `NONE` if there is none yet.
     fn child(&self, node: u32, choice: Option<usize>) -> u32 {
         match (choice, self.nodes[node as usize].behind.as_slice()) {
             (Some(choice), behind @ [_, ..]) => behind[choice],
@@ -189,7 +189,7 @@ impl Tree {
         }
     }
 
-    /// Puts the node that is added next behind the joint action just played.
+    /// Links the node to be added next to the joint action just played.
     fn link(&mut self, node: u32, choice: Option<usize>) {
         let child = self.nodes.len() as u32;
         match (choice, self.nodes[node as usize].behind.as_mut_slice()) {
@@ -232,7 +232,7 @@ impl Way {
         self.factors.clear();
     }
 
-    /// Notes what the step to a state paid, and left of later values for those that were not `settled` before.
+    /// Records the rewards of the step into a state, and the discount factors for players not `settled` before it.
     fn note<S: State>(
         &mut self,
         state: &S,
@@ -253,11 +253,11 @@ impl Way {
     }
 }
 
-/// Returns the arm that a seat plays next: one of the least tried until all are tried, then that of the highest bound.
+/// Returns the arm to play: a random least visited one until all have been tried, then the one with the highest bound.
 fn choose(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> usize {
     let least = seat.arms.iter().map(|arm| arm.visits).min().unwrap_or(0);
     let Some(exploration) = config.exploration.filter(|_| least > 0) else {
-        // Drawn, not in order: seats that took turns in step would never see most joint actions.
+        // Sampled rather than in order: seats in lockstep would never try most joint actions.
         let ties = seat.arms.iter().enumerate().filter(|(_, arm)| arm.visits == least);
         let pick = rng.below(ties.clone().count());
         return ties.map(|(index, _)| index).nth(pick).unwrap_or(0);

@@ -1,18 +1,18 @@
-//! Random playouts: all that the rules alone tell of a position.
+//! Random playouts.
 
 use crate::chance;
 use crate::error::SearchError;
 use crate::game::{all_decided, decided, step_discount, Action, Player, Players, State, CHANCE};
 use crate::rng::Rng;
 
-/// Asked again and again by loops that may take long: whether to end.
+/// A callback that long loops poll; true asks them to stop.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Plays random legal actions until the game is over, or no player in `watched` plays on.
+/// Plays random legal actions until the game is over or no player in `watched` is still playing.
 ///
-/// Leaves in `values` what the position was worth: what was paid on the way and what is decided then, discounted. A
-/// player whose return is decided is never active or paid again, so nothing is lost to those watched. It is an error
-/// where that takes more than `longest` steps, which no game has.
+/// Writes the discounted value of the position for each player into `values`: the rewards on the way plus the returns
+/// decided at its end. A player whose return is decided is never active or rewarded again, so stopping early loses
+/// nothing for `watched`. Taking more than `longest` steps, the maximum length of a game, is an error.
 pub fn playout<S: State>(
     state: &mut S,
     watched: Players,
@@ -24,21 +24,21 @@ pub fn playout<S: State>(
     Scratch::new(longest).playout(state, watched, discount, values, rng)
 }
 
-/// What playouts write on, kept from one to the next.
+/// Buffers reused between playouts.
 pub(crate) struct Scratch {
     pub(crate) joint: Vec<Action>,
     legal: Vec<Action>,
     chances: Vec<f32>,
     /// Returns or rewards.
     numbers: Vec<f32>,
-    /// What a later value of each player is worth where the playout began.
+    /// Discount factor of each player's later values, relative to the start of the playout.
     pub(crate) scales: Vec<f64>,
     steps: u32,
     longest: u32,
 }
 
 impl Scratch {
-    /// For playouts of at most so many steps.
+    /// Creates buffers for playouts of at most `longest` steps.
     pub(crate) fn new(longest: u32) -> Self {
         let (joint, legal, chances) = Default::default();
         Self { joint, legal, chances, numbers: Vec::new(), scales: Vec::new(), steps: 0, longest }
@@ -63,7 +63,7 @@ impl Scratch {
         }
     }
 
-    /// Forgets what was paid, and how long it took.
+    /// Resets the rewards, discount factors and step count.
     pub(crate) fn begin(&mut self, values: &mut [f64]) {
         values.fill(0.0);
         self.scales.clear();
@@ -71,7 +71,7 @@ impl Scratch {
         self.steps = 0;
     }
 
-    /// Adds what is decided for these players, whose later values are worth nothing then.
+    /// Adds the decided returns of these players and sets the weight of their later values to 0.
     pub(crate) fn end<S: State>(&mut self, state: &S, players: Players, values: &mut [f64]) -> Result<(), S::Error> {
         self.zero(values.len());
         state.returns(&mut self.numbers)?;
@@ -82,7 +82,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Plays `joint`, adds what that paid, and lowers what later values are worth to those for whom there will be some.
+    /// Plays `joint`, adds its rewards, and discounts later values for players not yet decided.
     pub(crate) fn step<S: State>(
         &mut self,
         state: &mut S,
@@ -114,7 +114,7 @@ impl Scratch {
         }
     }
 
-    /// Draws `joint`: of each active player what is chosen for it, else a random action.
+    /// Fills `joint` with the chosen action of each active player, or a random one for players without a choice.
     pub(crate) fn draw_joint<S: State>(
         &mut self,
         state: &S,
@@ -151,7 +151,7 @@ impl Scratch {
     }
 }
 
-/// Returns for whom all is decided before a step, where it matters: what is decided is not discounted.
+/// Returns the players decided before a step if there is discounting: decided returns are not discounted.
 pub(crate) fn settled<S: State>(state: &S, num_players: usize, discount: f64) -> Result<Players, S::Error> {
     if discount == 1.0 {
         return Ok(Players::NONE);

@@ -1,4 +1,4 @@
-//! The random numbers of the search and of scripted agents: SplitMix64, the same in `moemcts/splitmix.py`.
+//! Random number generator of the search and of scripted agents: SplitMix64, identical to `moemcts/splitmix.py`.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// Returns the generator's whole memory, from which `new` goes on.
+    /// Returns the complete state of the generator; `new` resumes from it.
     pub fn state(&self) -> u64 {
         self.0
     }
@@ -22,28 +22,29 @@ impl Rng {
         z ^ z >> 31
     }
 
-    /// Returns a number in `[0, 1)` with 53 random bits.
+    /// Returns a uniform number in `[0, 1)` with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Returns a number below `n`, which must not be zero (Lemire's multiplication; its bias is below `n / 2^64`).
+    /// Returns a uniform integer below `n`, which must not be zero (Lemire's multiplication; its bias is below `n /
+    /// 2^64`).
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next_u64()) * n as u128) >> 64) as usize
     }
 
-    /// Returns a standard normal number (Box and Muller, 1958).
+    /// Returns a standard normal variate (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Returns a standard Gumbel number.
+    /// Returns a standard Gumbel variate.
     pub fn gumbel(&mut self) -> f64 {
         -(-(1.0 - self.uniform()).ln()).max((-54f64).exp2()).ln()
     }
 
-    /// Returns a gamma number of shape `alpha > 0` and scale 1 (Marsaglia and Tsang, 2000).
+    /// Returns a gamma variate of shape `alpha > 0` and scale 1 (Marsaglia and Tsang, 2000).
     pub fn gamma(&mut self, alpha: f64) -> f64 {
         if alpha < 1.0 {
             let boost = (1.0 - self.uniform()).powf(1.0 / alpha);

@@ -1,15 +1,15 @@
-//! Truncated rollouts: play by agents for some steps, to where an evaluator sees more.
+//! Truncated rollouts: agents play some steps from a leaf before the position is evaluated.
 
 use crate::error::SearchError;
 use crate::game::{decided, Agent, Player, Players, State};
 use crate::playouts::Scratch;
 use crate::rng::Rng;
 
-/// What a rollout was worth to each player where it began.
+/// The result of a rollout for each player, relative to its start.
 pub struct Worth {
-    /// What was paid on the way, and for whom nothing is left to be valued what is decided.
+    /// Rewards on the way, plus the decided return of players with nothing left to evaluate.
     pub paid: Vec<f64>,
-    /// What a value at the end is worth; 0 where nothing is left to be valued.
+    /// Factor of the value of the final position; 0 for players with nothing left to evaluate.
     pub scales: Vec<f64>,
 }
 
@@ -19,10 +19,10 @@ impl Worth {
     }
 }
 
-/// Plays on by agents, at random for whom there is none: `plies` steps, and on to where `viewer` moves.
+/// Plays `plies` steps with agents, at random for players without one, and then on until `viewer` is to move.
 ///
-/// It ends before where the viewer's return is decided, and nothing is left to be valued then. Where it ends otherwise,
-/// nothing is left for those players whose returns are final. The game is taken to end.
+/// It stops early once the viewer's return is decided; then nothing is left to evaluate. Otherwise nothing is left only
+/// for the players whose returns are final. The game is assumed to end.
 pub fn roll_out<S: State, A: Agent<S>>(
     state: &mut S,
     viewer: Player,

@@ -1,4 +1,4 @@
-//! Many trees that share batches.
+//! A search of many trees with shared batches.
 
 use crate::config::Config;
 use crate::error::SearchError;
@@ -12,16 +12,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often a thread that waits for others asks whether to end.
+/// Interval at which a thread that waits for workers polls `stop`.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Trees that are descended in turns: as many as memory answers at once, and no more than the nearest cache holds.
+/// Number of trees descended in an interleaved way: as many as the memory system serves in parallel, few enough for the
+/// L1 cache.
 const AT_ONCE: usize = 8;
 
-/// Nodes of all trees from which on they are: fewer are found in a near cache, where turns cost more than they gain.
+/// Total number of nodes from which trees are interleaved; smaller trees stay in cache, where interleaving costs more
+/// than it gains.
 const MANY_NODES: usize = 8192;
 
-/// One evaluation that a leaf waits for.
+/// One pending evaluation of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub tree: u32,
@@ -30,7 +32,7 @@ pub struct Row {
     pub player: Player,
 }
 
-/// A leaf that waits for replies of players outside.
+/// A leaf that waits for replies of external players.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaiting {
     pub tree: u32,
@@ -47,7 +49,7 @@ pub struct Search<S, A> {
     started: Instant,
     pub num_batches: u64,
     pub num_rows: u64,
-    /// Whether an error left leaves behind that nobody asks about any more.
+    /// Whether an error left leaves pending that no caller knows about.
     has_failed: bool,
 }
 
@@ -66,9 +68,9 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         }
     }
 
-    /// Starts a search of these trees; a tree that was searched before goes on with what it knows.
+    /// Starts a search of these trees; a tree searched before continues with its statistics.
     ///
-    /// Its time counts from `started`: to prepare many trees, or a large one, takes a part of it.
+    /// The time limit counts from `started`, as preparing many or large trees takes part of it.
     pub fn reset(&mut self, mut trees: Vec<Tree<S, A>>, started: Instant) {
         for tree in &mut trees {
             tree.simulations = 0;
@@ -88,12 +90,12 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         self.started = started;
     }
 
-    /// Says that nobody was told of leaves that were found: until the next `reset` there is no going on.
+    /// Marks the search as failed because found leaves were not reported; it cannot continue until the next `reset`.
     pub fn fail(&mut self) {
         self.has_failed = true;
     }
 
-    /// Hands out the trees; the search is empty afterwards, and nothing in it waits any more.
+    /// Returns the trees; the search is empty afterwards and has nothing pending.
     pub fn take(&mut self) -> Vec<Tree<S, A>> {
         self.rows.clear();
         self.awaiting.clear();
@@ -104,7 +106,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
 
     /// Descends in all trees; returns the new rows, none when the search is over.
     ///
-    /// After an error it fails until the next `reset`: leaves were found that nobody was told of.
+    /// After an error it fails until the next `reset`, as leaves were found but not reported.
     pub fn select(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
         let num_nodes: usize = self.trees.iter().map(|tree| tree.nodes.len()).sum();
         let leaves = if self.has_failed {
@@ -118,9 +120,9 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         self.noted(leaves)
     }
 
-    /// Returns the leaves of all trees, collected in a few of them at a time; they are the same.
+    /// Collects the leaves of all trees, a few trees at a time; the result is the same as one by one.
     ///
-    /// Each step of a descent waits for memory. Those of other trees are made meanwhile, and change nothing in it.
+    /// Each step of a descent waits for memory, and steps in other trees hide that latency.
     fn collect_in_turns(&mut self, stop: Stop<'_>) -> Result<Vec<Vec<Descent>>, SearchError<S::Error>> {
         let Self { config, trees, started, .. } = self;
         let mut leaves: Vec<Vec<Descent>> = Vec::new();
@@ -152,9 +154,9 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         Ok(leaves)
     }
 
-    /// Does what `select` does with all cores, where there are several trees; the result is the same.
+    /// Does the same as `select` on all cores if there are several trees; the result is the same.
     ///
-    /// This thread asks `stop` meanwhile, the others do not; an answer that comes after the last leaf counts too.
+    /// Only the calling thread polls `stop`, and a stop after the last leaf counts too.
     pub fn select_parallel(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>>
     where
         S: Send,
@@ -176,7 +178,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         let leaves: Result<Vec<_>, _> = rayon::in_place_scope(|scope| {
             scope.spawn(|_| {
                 let leaves = trees.par_iter_mut().map(|tree| collect(tree, config, started, &stops)).collect();
-                // Nobody waits any more where this thread panics.
+                // The send fails only if the receiving thread has panicked.
                 let _ = found.send(leaves);
             });
             loop {
@@ -195,7 +197,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         self.rows.get(row)?.as_ref()
     }
 
-    /// Gives the replies that `awaiting` asks for, in its order, players ascending.
+    /// Passes the replies requested by `awaiting`, in its order, players ascending.
     pub fn reply(&mut self, actions: &[Action]) -> Result<(), SearchError<S::Error>> {
         let expected = self.awaiting.iter().map(|leaf| leaf.players.len()).sum();
         if actions.len() != expected {
@@ -209,7 +211,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         Ok(())
     }
 
-    /// Takes the evaluation of one row, whose `logits` are asked for by action.
+    /// Backs up the evaluation of one row; `logits` maps an action to its logit.
     pub fn receive(
         &mut self,
         row: usize,
@@ -226,7 +228,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         received
     }
 
-    /// Numbers the views of new leaves, or remembers that there is no going on.
+    /// Records new leaves and assigns their rows; on an error, marks the search as failed.
     fn noted(
         &mut self,
         leaves: Result<Vec<Vec<Descent>>, SearchError<S::Error>>,
@@ -266,7 +268,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     }
 }
 
-/// Returns the leaves of one tree's share of a batch, and the descents that wait for replies.
+/// Returns one tree's leaves of a batch, and its descents that wait for replies.
 fn collect<S: State, A: Agent<S>>(
     tree: &mut Tree<S, A>,
     config: &Config,
@@ -279,15 +281,15 @@ fn collect<S: State, A: Agent<S>>(
     Ok(collection.leaves)
 }
 
-/// One tree's share of a batch while it is collected.
+/// One tree's share of a batch while it is being collected.
 struct Collection<'a, S, A> {
     tree: &'a mut Tree<S, A>,
     leaves: Vec<Descent>,
     num_descents: u32,
     way: Option<Way>,
-    /// What the tree drew from before the descent under way.
+    /// The tree's generator before the current descent.
     rng: Rng,
-    /// Whether a descent met a leaf that waits: the batch ends.
+    /// Whether a descent hit a pending leaf, which ends the batch.
     has_collided: bool,
 }
 
@@ -306,7 +308,7 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
         Ok(Self { tree, leaves, num_descents: 0, way: None, rng, has_collided })
     }
 
-    /// Begins a descent, or goes on with the one under way as far as `advance` does; returns whether there is more to do.
+    /// Starts a descent or advances the current one by one `advance`; returns whether there is more to do.
     #[inline]
     fn go_on(
         &mut self,
@@ -327,8 +329,8 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
             Progress::Under(way) => self.way = Some(way),
             Progress::Done(Descent::Terminal) => {}
             Progress::Done(Descent::Collision) => {
-                // The next batch begins with what this descent drew: if it were drawn anew, outcomes and replies whose
-                // leaves wait, which are those with few of them, would come up too seldom.
+                // The next batch starts with the random state of this descent. Sampled anew, outcomes and replies with
+                // pending leaves, which are those with few leaves, would come up too rarely.
                 self.tree.rng.clone_from(&self.rng);
                 return Ok(false);
             }
@@ -337,7 +339,7 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
         Ok(true)
     }
 
-    /// Returns whether no further descent is to be made; if one is, it is counted.
+    /// Returns whether no further descent is to be made; otherwise counts one.
     fn is_over(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
         if self.leaves.len() >= config.leaves_per_tree || self.tree.is_over(config) {
             return Ok(true);
@@ -347,7 +349,7 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
             return Err(SearchError::Interrupted);
         }
         let is_first = self.tree.nodes[ROOT as usize].visits == 0;
-        // Looking at the clock costs as much as a descent of a small game does.
+        // Reading the clock costs as much as a descent in a small game.
         let is_due = self.tree.simulations.is_multiple_of(16) || self.leaves.is_empty();
         Ok(!is_first && is_due && config.limits.time.is_some_and(|limit| started.elapsed() >= limit))
     }

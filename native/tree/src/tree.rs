@@ -1,4 +1,4 @@
-//! One tree: nodes in the order of their creation, edges and states beside them in flat arrays.
+//! A search tree: nodes in order of creation, with their edges and states in separate flat arrays.
 
 mod descend;
 mod edges;
@@ -30,52 +30,53 @@ use edges::{Edge, Edges, Slot};
 use moves::Moves;
 use node::Details;
 
-/// One searched position. `A` are the agents of the players that are not searched.
+/// A searched position. `A` is the type of the agents that play players that are not searched.
 #[derive(Clone)]
 pub struct Tree<S, A> {
     pub nodes: Vec<Node>,
     details: Vec<Details>,
-    /// The seats after the first of all nodes.
+    /// The seats of all nodes after the first seat of each.
     seats: Vec<Seat>,
     edges: Edges,
     moves: Moves,
     pub states: Vec<S>,
-    /// Per child the edges that led to it from seats after the first, and the replies where these are drawn at every
-    /// descent.
+    /// Per child, the slots of the edges that led to it from seats after the first, followed by the replies if these
+    /// are sampled at every descent.
     choices: Vec<u32>,
     replies: Vec<(Player, Action)>,
-    /// The agents of `modelled` players as they are after acting at a node, or before where replies are drawn at every
-    /// descent; `modelled.len()` per node.
+    /// The agents of `modelled` players, `modelled.len()` per node: their state after acting at the node, or before it
+    /// if replies are sampled at every descent.
     agents: Vec<A>,
-    /// Per step the rewards of all players and what their later values are worth before it, `2 * num_players` numbers.
+    /// Per step, the rewards of all players and the discount factors of their later values, `2 * num_players` numbers.
     steps: Vec<f64>,
-    /// Each node's own evaluation, or its result at an end and where it is proven; `num_players` per node.
+    /// Each node's own evaluation, or its result if it is terminal or proven; `num_players` per node.
     pub values: Vec<f32>,
-    /// Proof numbers and more, per node; none where nothing is proven.
+    /// Proof numbers and visit counts of scouting descents, per node; empty if nothing can be proven.
     prospects: Vec<proof::Prospect>,
     pub num_players: usize,
     pub searched: Players,
-    /// Players whose agents act natively.
+    /// Players played by native agents.
     pub modelled: Players,
-    /// Whether the root has only some of its actions.
+    /// Whether the root is restricted to some of its actions.
     is_restricted: bool,
-    /// Whether opponents reply anew at every descent.
+    /// Whether opponents' replies are sampled at every descent.
     pub draws_replies: bool,
     suspended: Vec<Suspended>,
     pub rng: Rng,
     pub simulations: u32,
-    /// Descents that looked for proofs; they are no simulations.
+    /// Descents that looked for proofs; they do not count as simulations.
     pub num_scouts: u32,
     pub in_flight: u32,
     pub depth_sum: u64,
     pub max_depth: u32,
-    /// Actions and priors of the root's seats as they were before noise, ascending; empty where there is none.
+    /// Actions and original priors of the root's seats before noise, in ascending order of actions; empty without
+    /// noise.
     without_noise: Vec<Vec<(Action, f32)>>,
-    /// What the Gumbel root plans, per seat of the root; empty without it.
+    /// Plan of the Gumbel root, per seat of the root; empty without one.
     plans: Vec<gumbel::Plan>,
-    /// Virtual policies of all seats of the root, one per look.
+    /// Virtual policies of all seats of the root, one per check.
     foreseen: Vec<Vec<f64>>,
-    /// Whether the last of them says that the search may end.
+    /// Whether the last check says that the search may end.
     is_foreseen: bool,
     scratch: Scratch,
 }
@@ -92,7 +93,7 @@ struct Scratch {
 }
 
 impl<S, A> Default for Tree<S, A> {
-    /// Returns bare ground, to be planted.
+    /// Returns an empty tree, to be initialised by `plant`.
     fn default() -> Self {
         Self {
             nodes: Vec::new(),
@@ -129,9 +130,9 @@ impl<S, A> Default for Tree<S, A> {
 }
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Starts anew from a root, in the memory of what grew here before.
+    /// Starts a new tree at a root, reusing the memory of the previous one.
     ///
-    /// `agents` act, in ascending order, for players that are neither searched nor answered for from outside.
+    /// `agents` play, in ascending order, the players that are neither searched nor external.
     pub fn plant(
         &mut self,
         root: S,
@@ -171,7 +172,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(())
     }
 
-    /// Searches no other actions of `player` at the root just planted than these, in ascending order.
+    /// Restricts the actions of `player` at the root just planted to these, in ascending order.
     pub fn restrict(
         &mut self,
         player: Player,
@@ -188,22 +189,22 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         else {
             return Ok(());
         };
-        // The seat's moves move to the end; those it had stay behind unused.
+        // The seat's moves are appended at the end; its previous ones are left unused.
         *self.seat_mut(ROOT, seat) = grow::checked_seat::<S::Error>(player, &kept, &mut self.moves, config)?;
         self.details[ROOT as usize].num_unproven = kept.len() as u32;
         self.is_restricted = true;
         Ok(())
     }
 
-    /// Returns whether a limit is met, after a look ahead where one is due.
+    /// Returns whether a limit is reached, or an early end is due; runs the check for early ends if it is due.
     #[inline]
     pub fn is_over(&mut self, config: &Config) -> bool {
         self.look_ahead(config);
         self.is_foreseen || self.is_done(config) || self.is_move_certain(config)
     }
 
-    /// Returns whether a limit is met, if what descents that wait for replies will add is counted: a node after the
-    /// reply, and one before the next reply where replies are drawn at every descent.
+    /// Returns whether a limit is reached, counting what suspended descents will still add: a node after the reply, and
+    /// one before the next reply if replies are sampled at every descent.
     pub fn is_done(&self, config: &Config) -> bool {
         let num_nodes = self.nodes.len() + self.suspended.len() * (1 + usize::from(self.draws_replies));
         let root = &self.nodes[ROOT as usize];
@@ -214,7 +215,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                     || num_nodes >= config.limits.nodes as usize)
     }
 
-    /// Returns whether one of its arrays is as long as it may be, or its root was visited as often as can be counted.
+    /// Returns whether an array has reached its maximum length, or the root its maximum visit count.
     fn is_full(&self, config: &Config) -> bool {
         let lens = [self.nodes.len(), self.seats.len(), self.moves.priors.len(), self.edges.len()];
         let more = [self.choices.len(), self.replies.len(), self.steps.len()];
@@ -223,8 +224,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             || root.visits.saturating_add(root.in_flight) == u32::MAX
     }
 
-    /// Returns whether at the root one action is ahead of all others by more visits than are left, for each seat, and
-    /// that is a reason to end.
+    /// Returns whether smart pruning applies: for each seat of the root, one action leads all others by more visits
+    /// than are left.
     fn is_move_certain(&self, config: &Config) -> bool {
         let Some(planned) = config.smart_pruning else { return false };
         let left = planned.max(config.limits.simulations).saturating_sub(self.simulations);
@@ -239,7 +240,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.nodes[ROOT as usize].status == Status::Expanded && self.seats_of(ROOT).all(is_ahead)
     }
 
-    /// Returns whether the search ends because more simulations would hardly change what it recommends.
+    /// Returns whether the search ends early because more simulations would hardly change its recommendation.
     pub fn is_foreseen(&self) -> bool {
         self.is_foreseen
     }
@@ -250,7 +251,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         is_proven.then(|| self.details[ROOT as usize].plies_left)
     }
 
-    /// Returns the searched players that are active at a node, ascending, or chance.
+    /// Returns the searched players active at a node in ascending order, or chance.
     pub fn viewers(&self, node: NodeId) -> impl Iterator<Item = Player> + '_ {
         self.seats_of(node).map(Seat::player)
     }
@@ -275,7 +276,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the edges of a seat that were opened.
+    /// Returns the opened edges of a seat.
     fn edges_of(&self, seat: &Seat) -> &[Edge] {
         self.edges.block(seat.first_edge, seat.num_edges)
     }
@@ -288,7 +289,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.moves.action(seat.first_move + slot)
     }
 
-    /// Returns the first of the children reached by `chosen`; a node without seats has one line of children.
+    /// Returns the first of the children reached by `chosen`; a node without seats has a single list of children.
     fn head(&self, node: NodeId, chosen: &[Slot]) -> NodeId {
         let record = &self.nodes[node as usize];
         match record.num_seats {
@@ -297,16 +298,16 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the child that the chosen edges, and the replies behind them, lead to; `head` is the first of those that
-    /// share the first edge.
+    /// Returns the child reached by the chosen edges and the replies after them; `head` is the first of the children
+    /// that share the first edge.
     ///
-    /// With one seat and kept replies the chain has one link.
+    /// With one seat and replies sampled once per node, the list has a single entry.
     #[inline(always)]
     fn child(&self, node: NodeId, head: NodeId, chosen: &[Slot]) -> Option<NodeId> {
         let mut child = head;
         if chosen.len() > 1 || self.draws_replies {
             let rest = &chosen[self.nodes[node as usize].num_seats.min(1).into()..];
-            // A call that compares memory takes longer than the few numbers do.
+            // A call to memcmp takes longer than comparing these few numbers.
             let is_other = |child: &Node| rest.iter().zip(&self.choices[child.choices as usize..]).any(|(a, b)| a != b);
             while child != NONE && is_other(&self.nodes[child as usize]) {
                 child = self.nodes[child as usize].sibling;
@@ -315,7 +316,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         (child != NONE).then_some(child)
     }
 
-    /// Returns the edges that led to a child from its parent's seats.
+    /// Returns the slots of the edges that led to a child from its parent's seats.
     fn choices_of(&self, child: NodeId) -> impl Iterator<Item = Slot> + '_ {
         let record = &self.nodes[child as usize];
         let num_seats = usize::from(self.nodes[record.parent as usize].num_seats);
@@ -323,7 +324,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         (num_seats > 0).then_some(record.slot).into_iter().chain(rest.iter().copied())
     }
 
-    /// Asks for what a descent to a child looks at next.
+    /// Prefetches what a descent to a child reads next.
     #[inline]
     fn prefetch(&self, child: NodeId, ahead: edges::EdgeId) {
         memory::prefetch(&self.nodes, child as usize);

@@ -1,4 +1,4 @@
-//! A tree ends its search before its numbers would wrap.
+//! A tree ends its search before its indices would overflow.
 
 mod toy;
 
@@ -7,7 +7,7 @@ use std::time::Instant;
 use toy::{config, run, Shape, Toy, NUM_PLAYERS, WIDE};
 
 const ENTRIES: usize = 1000;
-/// So many plies that nothing else ends a search.
+/// Late enough that nothing else ends a search.
 const LAST_PLY: u32 = 100_000;
 
 fn planted(shape: Shape, search: &Search<Toy, NoAgent>) -> Tree<Toy, NoAgent> {
@@ -37,13 +37,13 @@ fn a_full_tree_ends_its_search_with_what_it_found() {
         (WIDE, 5),
         (Shape { width: 1, ..WIDE }, 1),
         (Shape { is_simultaneous: true, width: 2, ..WIDE }, 4),
-        // Two players' rewards, and two factors.
+        // Rewards and discount factors of two players.
         (Shape { pays: true, width: 1, ..WIDE }, 4),
     ];
     for (shape, most_per_node) in shapes {
         let search = full(shape);
         let tree = &search.trees[0];
-        // The array of edges has room for more than there are; what the last descent added lies beyond.
+        // The array of edges has spare capacity, and the last descent may exceed the limit.
         let entries = tree.nodes.len() * most_per_node;
         assert!((ENTRIES / 2..ENTRIES + 2 * most_per_node).contains(&entries), "{shape:?}: {entries}");
         assert_eq!(tree.simulations as usize, tree.nodes.len() - 1, "{shape:?}");
@@ -82,7 +82,7 @@ fn a_root_that_was_visited_as_often_as_can_be_counted_ends_its_search() {
         search.config.limits.simulations = 100;
         search.reset(vec![tree], Instant::now());
         run(&mut search);
-        // No test makes so many simulations.
+        // Set directly, as that many simulations would take too long.
         tree = search.take().remove(0);
         tree.nodes[0].visits = u32::MAX - LEFT;
         search.config.limits.simulations = u32::MAX;

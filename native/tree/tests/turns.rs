@@ -1,4 +1,4 @@
-//! Trees that share a search find what each would find alone.
+//! Trees searched together give the same results as each of them alone.
 
 mod toy;
 
@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 use toy::{config, run, Shape, Toy, NUM_PLAYERS, WIDE};
 
-/// Draws among all actions.
+/// Plays uniformly random actions.
 #[derive(Clone)]
 struct Dice;
 
@@ -22,7 +22,7 @@ impl Agent<Toy> for Dice {
     }
 }
 
-/// Everything that is told of a tree.
+/// All reported statistics of a tree.
 type Told = (u32, u64, u32, usize, Vec<(Action, u32, u64)>);
 
 fn told(search: &Search<Toy, Dice>, tree: usize) -> Told {
@@ -48,7 +48,7 @@ fn trees_that_are_descended_in_turns_are_those_descended_alone() {
             let searched = if is_against { Players::one(1) } else { Players::all(NUM_PLAYERS) };
             let agents = if is_against { vec![(0, Dice)] } else { Vec::new() };
             let mut tree = Tree::default();
-            // Some of them meet ends of the game soon.
+            // Some games end soon.
             let root = Toy::new(shape, 4 + 20 * (number % 3), number);
             tree.plant(root, NUM_PLAYERS, searched, agents, Rng::new(number.into()), &search.config).unwrap();
             tree
@@ -61,7 +61,7 @@ fn trees_that_are_descended_in_turns_are_those_descended_alone() {
                 told(&search, 0)
             })
             .collect();
-        // Together they soon have so many nodes that turns are taken.
+        // Together the trees soon have enough nodes to be interleaved.
         let trees = (0..NUM_TREES).map(|number| planted(&search, number)).collect();
         search.reset(trees, Instant::now());
         run(&mut search);
@@ -71,7 +71,7 @@ fn trees_that_are_descended_in_turns_are_those_descended_alone() {
     }
 }
 
-/// Acts in one thread only.
+/// Panics if it acts on another thread than this one.
 #[derive(Clone)]
 struct AtHome(ThreadId);
 

@@ -1,28 +1,28 @@
-//! Descents: from the root by the best edges until something new, known or waiting is met.
+//! Descents from the root along the best edges, to a new, terminal, proven or pending node.
 
 use super::{NodeId, Status, Tree, ROOT};
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, State};
 
-/// What one descent came to.
+/// The result of a descent.
 pub enum Descent {
     Leaf(NodeId),
     Terminal,
-    /// It met a leaf that is already waiting for its evaluation.
+    /// The descent reached a leaf whose evaluation is pending.
     Collision,
-    /// It waits at a node for replies of players outside.
+    /// The descent waits at a node for replies of external players.
     Suspended(NodeId),
 }
 
-/// How far a descent is.
+/// The progress of a descent.
 pub enum Progress {
     Done(Descent),
-    /// It comes to a node next, whose memory was asked for.
+    /// The descent continues at a node, whose memory is being prefetched.
     Under(Way),
 }
 
-/// The place of a descent that is under way: the node that it comes to next.
+/// The position of an unfinished descent: the node that it visits next.
 #[derive(Clone, Copy)]
 pub struct Way {
     node: NodeId,
@@ -30,9 +30,10 @@ pub struct Way {
     is_new: bool,
 }
 
-/// A descent that waits for replies of players outside, and these once they came.
+/// A descent that waits for replies of external players, and the replies once received.
 ///
-/// Where replies are kept, that is where nobody searched is active; elsewhere they come together with evaluations.
+/// If replies are sampled once per node, this happens only where no searched player is active; elsewhere replies are
+/// received together with evaluations.
 #[derive(Clone)]
 pub(super) struct Suspended {
     pub node: NodeId,
@@ -41,7 +42,8 @@ pub(super) struct Suspended {
 }
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Begins a descent: from the root by the best action of each seat until something new, known or waiting is met.
+    /// Starts a descent, choosing the best action of each seat, from the root to a new, terminal, proven or pending
+    /// node.
     pub fn descend(&mut self, config: &Config) -> Result<Progress, SearchError<S::Error>> {
         if self.nodes[ROOT as usize].status == Status::Pending {
             if self.nodes[ROOT as usize].in_flight > 0 {
@@ -56,10 +58,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(Progress::Under(Way { node: ROOT, depth: 0, is_new: false }))
     }
 
-    /// Goes on with the first descent whose replies came, if there is one.
+    /// Resumes the first suspended descent whose replies have been received, if there is one.
     ///
-    /// Where it meets a leaf that waits it stays where it was, with its replies and what was drawn for it: it goes on
-    /// once that leaf waits no more.
+    /// If it reaches a pending leaf, it stays suspended with its replies and random state, and resumes once that leaf
+    /// has been evaluated.
     pub fn resume(&mut self, config: &Config) -> Result<Option<Descent>, SearchError<S::Error>> {
         let Some(i) = self.suspended.iter().position(|descent| descent.replies.is_some()) else { return Ok(None) };
         let Suspended { node, depth, replies } = self.suspended.remove(i);
@@ -77,7 +79,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(Some(descent))
     }
 
-    /// Goes on with a descent to its end.
+    /// Completes a descent.
     pub fn finish_descent(&mut self, mut way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
         loop {
             match self.go_on(way, config)? {
@@ -87,10 +89,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Goes on with a descent to the next node that was there before.
+    /// Continues a descent to the next existing node.
     ///
-    /// The memory of that node was asked for. Before it is read there is time for steps in other trees; a new node lies
-    /// in a near cache.
+    /// That node's memory is being prefetched, which leaves time for steps in other trees before it is read; a new node
+    /// is in cache anyway.
     pub fn step(&mut self, mut way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
         loop {
             match self.go_on(way, config)? {
@@ -100,7 +102,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Goes on with a descent by one node.
+    /// Advances a descent by one node.
     #[inline(always)]
     fn go_on(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
         match self.meet(way, config) {
@@ -109,7 +111,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Goes from a node to the one after it; `given` are the replies there of players outside.
+    /// Moves from a node to the next one; `given` are the replies of external players at the node.
     #[inline(always)]
     fn leave(
         &mut self,
@@ -125,7 +127,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(Progress::Under(Way { node, depth: depth + 1, is_new }))
     }
 
-    /// Returns the node after another on the way down, and whether it is new.
+    /// Returns the next node of a descent, and whether it is new.
     #[inline(always)]
     fn following(
         &mut self,
@@ -148,7 +150,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok((next, child.is_none()))
     }
 
-    /// Returns what a descent came to at a node; None where it goes on.
+    /// Returns the result of a descent that ends at this node, or `None` if it continues.
     #[inline(always)]
     fn meet(&mut self, way: Way, config: &Config) -> Option<Descent> {
         let node = &self.nodes[way.node as usize];
@@ -177,7 +179,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 }
                 Descent::Terminal
             }
-            // It waits for a proof's sake only: its evaluation will do for this descent too.
+            // Its evaluation is pending only for a proof; it will serve this descent too.
             Status::Pending if !is_new && self.is_only_scouted(at) => {
                 self.record_depth(depth);
                 self.hold(at);

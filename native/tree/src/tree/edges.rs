@@ -1,12 +1,12 @@
-//! The actions of a node that were opened for selection: their statistics, those of one seat next to each other.
+//! Edges, the opened actions of nodes with their statistics; those of one seat are contiguous.
 
 use super::{NodeId, NONE};
 use crate::memory::{self, Line};
 
-/// Where a seat's edges start.
+/// The index of a seat's first edge.
 pub type EdgeId = u32;
 
-/// The number of an edge among those of its seat, in the order in which they were opened.
+/// The index of an edge within its seat, in the order of opening.
 pub type Slot = u32;
 
 #[derive(Clone, Debug)]
@@ -15,11 +15,11 @@ pub struct Edge {
     pub prior: f32,
     pub visits: u32,
     pub in_flight: u32,
-    /// The first child that this edge leads to; used on a node's first seat only.
+    /// The first child of this edge; used only for a node's first seat.
     pub(super) child: NodeId,
-    /// Where that child's own edges start, so that they need not wait for the child: a hint.
+    /// Hint where that child's own edges start, so that they can be prefetched before the child has been read.
     pub(super) ahead: EdgeId,
-    /// Whether it is proven to lose; it is not gone down any more.
+    /// Whether the edge is a proven loss; such edges are no longer selected.
     pub(super) is_lost: bool,
 }
 
@@ -29,17 +29,17 @@ impl Edge {
     }
 }
 
-/// Up to so many moves a seat has room for all of their edges from the first on.
+/// A seat with at most this many moves gets room for all of its edges at once.
 const FEW: u32 = 8;
 const PER_LINE: usize = memory::LINE / size_of::<Edge>();
 
-/// The edges of all seats, in blocks that start with a cache line and hold a power of two of them.
+/// The edges of all seats, in blocks that are aligned to cache lines and have power-of-two sizes.
 ///
-/// A block that became too small for its seat is left for the next seat that needs one of its size.
+/// A block that its seat has outgrown is reused for the next seat that needs one of its size.
 #[derive(Clone, Default)]
 pub(super) struct Edges {
     lines: Vec<Line<Edge, PER_LINE>>,
-    /// Where blocks start that nobody uses, by the logarithm of their size.
+    /// Starts of unused blocks, by the logarithm of their size.
     free: Vec<Vec<EdgeId>>,
 }
 
@@ -49,7 +49,7 @@ impl Edges {
         self.free.iter_mut().for_each(Vec::clear);
     }
 
-    /// Returns how many there is room for.
+    /// Returns the number of edges that the allocated lines hold.
     pub fn len(&self) -> usize {
         self.lines.len() * PER_LINE
     }
@@ -84,7 +84,7 @@ impl Edges {
         }
     }
 
-    /// Appends an edge to a block of `len`, one of a seat of `num_moves`; returns where the block starts now.
+    /// Appends an edge to a block of `len` edges of a seat with `num_moves` moves; returns the new start of the block.
     pub fn push(&mut self, first: EdgeId, len: u32, num_moves: u32, edge: Edge) -> EdgeId {
         let is_full = num_moves > FEW && len as usize >= PER_LINE && len.is_power_of_two();
         let first = if len == 0 || is_full {
@@ -96,7 +96,7 @@ impl Edges {
         first
     }
 
-    /// Returns the start of a new block for the first `len` edges of a seat of `num_moves`.
+    /// Returns the start of a new block for the first `len` edges of a seat with `num_moves` moves.
     pub fn reserve(&mut self, len: u32, num_moves: u32) -> EdgeId {
         self.taken((len as usize).next_power_of_two().max(least(num_moves)))
     }
@@ -133,7 +133,7 @@ impl Edges {
     }
 }
 
-/// Returns the size of a seat's first block: where moves are few all of them will have edges, and the block never moves.
+/// Returns the size of a seat's first block; a seat with few moves gets room for all edges, so its block never moves.
 fn least(num_moves: u32) -> usize {
     match num_moves {
         0..=FEW => (num_moves as usize).next_power_of_two().max(PER_LINE),

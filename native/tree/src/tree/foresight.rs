@@ -1,12 +1,12 @@
-//! Virtual expansions: a search ends early where the rest of it would change little.
+//! Virtual expansions: a search ends early if the rest of it would change little.
 //!
-//! `moemcts/search/foresight.py` defines it.
+//! Defined in `moemcts/search/foresight.py`.
 
 use super::{Seat, Status, Tree, ROOT};
 use crate::config::{Config, EarlyEnd};
 use crate::game::{Action, Agent, State};
 
-/// What is known of a move of the root that may be chosen.
+/// Statistics of a root move that may be selected.
 struct Known {
     value: f64,
     prior: f64,
@@ -15,13 +15,13 @@ struct Known {
 }
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Forgets what an earlier search foresaw.
+    /// Resets the virtual policies of an earlier search.
     pub fn forget_foreseen(&mut self) {
         self.foreseen.clear();
         self.is_foreseen = false;
     }
 
-    /// Notes whether the search may end, after a look at what the rest of it would change where one is due.
+    /// Checks, when due, how much the rest of the search would change, and records whether it may end.
     #[inline]
     pub fn look_ahead(&mut self, config: &Config) {
         if let Some(rule) = &config.early_end {
@@ -48,7 +48,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.is_foreseen = difference < rule.tolerance;
     }
 
-    /// Returns the shares that the visits of a seat's moves have after `more` simulations that change no mean value.
+    /// Returns the shares of visits of a seat's moves after `more` virtual simulations that change no mean value.
     fn foresee(&self, seat: &Seat, more: u32, config: &Config) -> Vec<f64> {
         let mut moves = self.known(seat, config);
         let visits = 1 + moves.iter().map(|known| known.visits).sum::<u32>();
@@ -71,7 +71,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         moves.iter().map(|known| f64::from(known.visits) / total).collect()
     }
 
-    /// Returns a seat's moves in the order in which they are tried: those with edges, then the others by their priors.
+    /// Returns a seat's moves in the order in which they are tried: first those with edges, then the others by prior.
     fn known(&self, seat: &Seat, config: &Config) -> Vec<Known> {
         let untried = seat.untried(f64::from(self.nodes[ROOT as usize].visits), config);
         let edges = self.edges_of(seat).iter().map(|edge| Known {

@@ -1,4 +1,4 @@
-//! New nodes: a step is played, and what can be played after it is noted.
+//! Node expansion: plays a step and records the actions available after it.
 
 use super::edges::{Edge, Slot};
 use super::moves::Moves;
@@ -11,7 +11,7 @@ use crate::game::{all_decided, decided, playing, step_discount, Action, Agent, P
 use crate::memory;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Plays the chosen edges and the opponents' replies, and adds the node they lead to.
+    /// Plays the chosen edges and the opponents' replies, and adds the resulting node.
     pub(super) fn grow(
         &mut self,
         node: NodeId,
@@ -19,7 +19,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         agents: Option<Vec<A>>,
         config: &Config,
     ) -> Result<NodeId, SearchError<S::Error>> {
-        // What a game left behind that failed here.
+        // Drops the state left behind if a game failed here.
         self.states.truncate(self.nodes.len());
         self.states.extend_from_within(node as usize..=node as usize);
         let mut joint = std::mem::take(&mut self.scratch.joint);
@@ -44,7 +44,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(child)
     }
 
-    /// Puts a child before all others of its parent that share the edge in this slot of the first seat, if there is one.
+    /// Prepends a child to its parent's list of children: that of the edge in this slot of the first seat, if there is
+    /// one.
     pub(super) fn link(&mut self, parent: NodeId, child: NodeId, slot: Option<Slot>) {
         let head = match slot {
             Some(slot) => {
@@ -61,7 +62,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         record.sibling = sibling;
     }
 
-    /// Adds a node for the newest state with its seats, after playing on through positions where only modelled players
+    /// Adds a node for the newest state with its seats, after playing through positions where only modelled players
     /// move.
     pub(super) fn add(
         &mut self,
@@ -161,7 +162,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         checked_seat(player, actions, &mut self.moves, config)
     }
 
-    /// Returns the seat of chance, whose priors are its probabilities; it draws, so that all its edges are open.
+    /// Returns the seat of chance, whose priors are its probabilities; all its edges are open, as it samples among
+    /// them.
     fn new_chance(&mut self) -> Result<Seat, SearchError<S::Error>> {
         let Scratch { actions, numbers: chances, .. } = &mut self.scratch;
         chance::outcomes(&self.states[self.nodes.len()], actions, chances)?;
@@ -175,8 +177,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(Seat { first_edge, num_edges, ..Seat::new(CHANCE, first_move, num_edges) })
     }
 
-    /// Plays a joint action in the newest state, and notes what the step paid and left of later values, if it changes
-    /// anything.
+    /// Plays a joint action in the newest state, and records its rewards and discount factors if they change any value.
     fn play(&mut self, joint: &[Action], config: &Config) -> Result<(), SearchError<S::Error>> {
         let settled = if config.discount == 1.0 {
             Players::NONE
@@ -201,8 +202,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(())
     }
 
-    /// Returns which of these players have nothing left to gain or lose while others play on. It asks only where that
-    /// can be: not where one player is searched, whose end is the tree's, nor where two play for a sum.
+    /// Returns which of these players are decided while others play on. The game is queried only if that is possible:
+    /// not if one player is searched, whose end is the tree's, nor in two-player fixed-sum games.
     pub(super) fn decided(&self, state: &S, players: Players, config: &Config) -> Result<Players, S::Error> {
         if self.searched.len() == 1 || (self.num_players == 2 && config.utility_sum.is_some()) {
             return Ok(Players::NONE);
@@ -210,7 +211,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         decided(state, players)
     }
 
-    /// Returns whether nothing is left to be decided for the searched players, none of whom is active.
+    /// Returns whether the results of the searched players, none of whom is active, are all decided.
     fn is_decided(&self, state: &S, active: Players) -> Result<bool, S::Error> {
         if active.is_empty() {
             return Ok(true);
@@ -219,7 +220,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 }
 
-/// Returns a player's seat with these moves, which a policy has entries for.
+/// Returns a player's seat with these moves, after checking that they are within the policy.
 pub(super) fn checked_seat<E>(
     player: Player,
     actions: &[Action],

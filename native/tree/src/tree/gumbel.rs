@@ -1,6 +1,6 @@
-//! The Gumbel root: of a few actions drawn without replacement, half are dropped again and again.
+//! The Gumbel root: sequential halving of a few actions sampled without replacement.
 //!
-//! `moemcts/search/gumbel.py` defines it.
+//! Defined in `moemcts/search/gumbel.py`.
 
 use super::edges::{Edge, Slot};
 use super::{Tree, ROOT};
@@ -10,24 +10,24 @@ use crate::game::{Agent, State};
 const LONGEST_SCHEDULE: u32 = 65536;
 const LEAST_PRIOR: f64 = f32::MIN_POSITIVE as f64;
 
-/// What is planned for one seat of the root.
+/// The plan for one seat of the root.
 #[derive(Clone, Default)]
 pub(super) struct Plan {
-    /// By edge.
+    /// Gumbel noise, by edge.
     noise: Vec<f64>,
-    /// For each simulation, how many visits the action has that it goes to.
+    /// For each simulation, the visit count of the action that it goes to.
     schedule: Vec<u32>,
     /// Logits of the improved policy, by edge.
     logits: Vec<f64>,
 }
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Draws the noise of a Gumbel root that was just evaluated, and divides the simulations among its actions.
+    /// Draws the noise of a newly evaluated Gumbel root, and schedules its simulations.
     pub(super) fn plan(&mut self, config: &Config) {
         let Some(gumbel) = config.gumbel else { return };
         for i in 0..self.nodes[ROOT as usize].num_seats {
             let mut seat = self.seat(ROOT, i).clone();
-            // Any of them may have the largest noise. Their order stays that of their actions.
+            // Any action may have the largest noise. The edges stay in the order of actions.
             while seat.num_edges < seat.num_moves() {
                 seat.open_next(&mut self.edges, &self.moves);
             }
@@ -38,7 +38,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Picks for every seat of the root the edge with the best noise and improved logit among those that are due.
+    /// Selects, for each seat of the root, the due edge with the highest sum of noise and improved logit.
     pub(super) fn consider(&mut self, gumbel: &GumbelRoot, chosen: &mut Vec<Slot>) {
         let number = (self.simulations + self.in_flight) as usize;
         let mut plans = std::mem::take(&mut self.plans);
@@ -54,14 +54,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.plans = plans;
     }
 
-    /// Returns the noise of an edge of the root's seat.
+    /// Returns the noise of an edge of one of the root's seats.
     pub(super) fn noise(&self, seat: usize, slot: Slot) -> f64 {
         self.plans.get(seat).map_or(0.0, |plan| plan.noise[slot as usize])
     }
 }
 
 impl Plan {
-    /// Computes the logits of the improved policy: those of the priors and what the completed values add.
+    /// Computes the logits of the improved policy from the priors and the completed Q-values.
     fn improve(&mut self, edges: &[Edge], evaluation: f64, gumbel: &GumbelRoot) {
         let (mut total, mut most) = (0, 0);
         let (mut tried_prior, mut weighted) = (0.0, 0.0);
@@ -83,7 +83,7 @@ impl Plan {
         }));
     }
 
-    /// Returns the first of the best edges that are not lost and fulfil a condition.
+    /// Returns the first of the best edges that are not lost and satisfy `is_due`.
     fn best(&self, edges: &[Edge], is_due: impl Fn(&Edge) -> bool) -> Option<Slot> {
         let mut best = None;
         let mut best_score = f64::NEG_INFINITY;
@@ -98,7 +98,7 @@ impl Plan {
     }
 }
 
-/// Returns for each simulation how many visits the action has that it goes to (google-deepmind/mctx, seq_halving.py).
+/// Returns, for each simulation, the visit count of the action that it goes to (google-deepmind/mctx, seq_halving.py).
 fn considered_visits(num_considered: u32, simulations: u32) -> Vec<u32> {
     let simulations = simulations.min(LONGEST_SCHEDULE);
     if num_considered <= 1 {
@@ -123,7 +123,7 @@ fn considered_visits(num_considered: u32, simulations: u32) -> Vec<u32> {
 mod tests {
     use super::considered_visits;
 
-    /// Worked out by hand from the paper's description.
+    /// Derived by hand from the paper's description.
     #[test]
     fn half_of_the_actions_are_dropped_again_and_again() {
         assert_eq!(considered_visits(1, 5), [0, 1, 2, 3, 4]);

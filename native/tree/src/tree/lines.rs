@@ -1,4 +1,4 @@
-//! What the search would play, move after move.
+//! Principal variations and root statistics.
 
 use super::edges::Slot;
 use super::{NodeId, Seat, Status, Tree, NONE, ROOT};
@@ -9,30 +9,30 @@ use std::cmp::Reverse;
 /// Joint actions of the searched players, one per node.
 pub type Line = Vec<Vec<Action>>;
 
-/// What a search knows of one action of the root.
+/// Search statistics of one root action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arm {
     pub action: Action,
     pub prior: f32,
     pub visits: u32,
     pub value_sum: f64,
-    /// The noise of the Gumbel root, 0 without it.
+    /// The noise of the Gumbel root, or 0 without one.
     pub noise: f64,
-    /// The value that is proven for it, and the plies from the root to the end.
+    /// The proven value of the action, and the number of plies from the root to the end of the game.
     pub proof: Option<(f32, u32)>,
 }
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Returns the most visited line from the root; where it comes to a proven position, the proof's.
+    /// Returns the most visited line from the root, following the proof from a proven position on.
     pub fn principal_variation(&self) -> Line {
         let mut line = Line::new();
         self.follow(ROOT, &mut line);
         line
     }
 
-    /// Returns the most visited line that begins with each of a player's actions at the root, by ascending action.
+    /// Returns the most visited line through each of a player's root actions, in ascending order of actions.
     ///
-    /// A line is empty where the action was not tried.
+    /// The line of an untried action is empty.
     pub fn lines(&self, player: Player) -> Vec<Line> {
         let Some((index, seat)) = self.seats_of(ROOT).enumerate().find(|(_, seat)| seat.player() == player) else {
             return Vec::new();
@@ -55,7 +55,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             .collect()
     }
 
-    /// Returns what is known of a player's actions at the root, by ascending action; None where it has no seat there.
+    /// Returns the statistics of a player's root actions in ascending order; `None` if it has no seat there.
     pub fn arms(&self, player: Player, config: &Config) -> Option<Vec<Arm>> {
         let (index, seat) = self.seats_of(ROOT).enumerate().find(|(_, seat)| seat.player() == player)?;
         let arm = |slot: Slot| {
@@ -72,7 +72,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Some(self.by_action(seat).into_iter().map(arm).collect())
     }
 
-    /// Returns the places of a seat's moves by ascending action; those that were tried are slots of edges.
+    /// Returns the indices of a seat's moves in ascending order of actions; those of tried moves are slots of edges.
     fn by_action(&self, seat: &Seat) -> Vec<Slot> {
         let mut slots: Vec<Slot> = (0..seat.num_moves()).collect();
         slots.sort_by_key(|&slot| self.action(seat, slot));
@@ -83,7 +83,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let mut at = from;
         loop {
             let best: Option<Vec<Slot>> = match self.nodes[at as usize].status {
-                // What comes after chance depends on it.
+                // The continuation after a chance node depends on the outcome.
                 Status::Pending | Status::Chance | Status::Terminal => return,
                 Status::Expanded => self.seats_of(at).map(|seat| self.most_visited(seat)).collect(),
                 Status::Proven => self.best_proven(at).map(|slot| vec![slot]),
@@ -97,16 +97,16 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the most visited edge of a seat that is not proven to lose, of several the one of the lowest action.
+    /// Returns the most visited edge of a seat that is not a proven loss; ties go to the lowest action.
     ///
-    /// None where no such edge was visited.
+    /// `None` if no such edge was visited.
     fn most_visited(&self, seat: &Seat) -> Option<Slot> {
         let edges = self.edges_of(seat).iter().zip(0..);
         let visited = edges.filter(|(edge, _)| edge.visits > 0 && !edge.is_lost);
         visited.max_by_key(|&(edge, slot)| (edge.visits, Reverse(self.action(seat, slot)))).map(|(_, slot)| slot)
     }
 
-    /// Returns the child that the chosen edges lead to, the most visited of several that differ in drawn replies.
+    /// Returns the child reached by the chosen edges, the most visited if several differ in sampled replies.
     fn most_visited_child(&self, node: NodeId, chosen: &[Slot]) -> Option<NodeId> {
         let links = self.chain(self.head(node, chosen));
         links

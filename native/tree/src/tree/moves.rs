@@ -1,12 +1,12 @@
-//! What can be played at all nodes: six bytes for a move that was not tried, a prior in full and a short action.
+//! The moves of all nodes. An untried move takes six bytes: a 32-bit prior and a 16-bit action.
 
 use crate::game::Action;
 use std::cmp::Reverse;
 
-/// Where a seat's moves start.
+/// The index of a seat's first move.
 pub type MoveId = u32;
 
-/// Actions and their priors, those of one seat next to each other.
+/// Actions and their priors; those of one seat are contiguous.
 #[derive(Clone, Default)]
 pub(super) struct Moves {
     pub priors: Vec<f32>,
@@ -37,7 +37,7 @@ impl Moves {
         }
     }
 
-    /// Returns empty moves of the same kind.
+    /// Returns an empty list with the same action width.
     pub fn emptied(&self) -> Self {
         let actions = match self.actions {
             Actions::Short(_) => Actions::Short(Vec::new()),
@@ -46,14 +46,14 @@ impl Moves {
         Self { priors: Vec::new(), actions }
     }
 
-    /// Makes place for an action that is not one of the game's, as an outcome of chance is not.
+    /// Widens actions to 32 bits if needed for `largest`, such as an outcome of chance beyond the game's actions.
     pub fn widen(&mut self, largest: Action) {
         if let (Actions::Short(short), true) = (&self.actions, largest > u16::MAX.into()) {
             self.actions = Actions::Long(short.iter().map(|&action| action.into()).collect());
         }
     }
 
-    /// Appends actions without priors; returns where they start. Short ones must be below 65,536.
+    /// Appends actions without priors; returns the index of the first. Actions stored in 16 bits must be below 65,536.
     pub fn extend(&mut self, added: &[Action]) -> MoveId {
         let first = self.priors.len();
         self.priors.resize(first + added.len(), 0.0);
@@ -64,7 +64,7 @@ impl Moves {
         first as MoveId
     }
 
-    /// Appends a seat's moves from elsewhere; returns where they start.
+    /// Appends a seat's moves from another list; returns the index of the first.
     pub fn extend_from(&mut self, other: &Self, first: MoveId, len: u32) -> MoveId {
         let actions: Vec<Action> = (first..first + len).map(|id| other.action(id)).collect();
         let start = self.extend(&actions);
@@ -80,7 +80,7 @@ impl Moves {
         }
     }
 
-    /// Hands on the actions of the moves `first..end`, in their order.
+    /// Calls `visitor` with the actions of the moves `first..end`, in order.
     #[inline]
     pub fn visit(&self, first: MoveId, end: MoveId, mut visitor: impl FnMut(Action)) {
         let range = first as usize..end as usize;
@@ -90,7 +90,7 @@ impl Moves {
         }
     }
 
-    /// Puts moves from `first` on into another order: that of their places before.
+    /// Permutes the moves from `first` on; `order` lists their previous indices.
     pub fn reorder(&mut self, first: MoveId, order: &[u32]) {
         let places = || order.iter().map(|&place| (first + place) as usize);
         let range = first as usize..first as usize + order.len();
@@ -108,7 +108,7 @@ impl Moves {
         }
     }
 
-    /// Moves the best of the moves `first..end` to `first`: that with the largest prior, of several the lowest action.
+    /// Moves the move with the largest prior in `first..end` to `first`; ties go to the lowest action.
     pub fn pull(&mut self, first: MoveId, end: MoveId) {
         let priors = &self.priors[first as usize..end as usize];
         let best = match &self.actions {
@@ -124,19 +124,19 @@ impl Moves {
     }
 }
 
-/// Returns the place of the largest prior, of several the one of the lowest action.
+/// Returns the index of the largest prior; ties go to the lowest action.
 fn best<T: Ord + Copy>(priors: &[f32], actions: &[T]) -> usize {
     if priors.len() <= FEW {
         let key = |i: usize| (priors[i], Reverse(actions[i]));
         return (1..priors.len()).fold(0, |best, i| if key(i) > key(best) { i } else { best });
     }
-    // Priors are never negative, so their bits are in the same order as they are.
+    // Priors are never negative, so comparing their bits compares them.
     let peak = priors.iter().fold(0, |peak, prior| peak.max(prior.to_bits() as i32));
     let equal = priors.iter().zip(actions).enumerate().filter(|(_, (prior, _))| prior.to_bits() as i32 == peak);
     equal.min_by_key(|(_, (_, action))| **action).map_or(0, |(i, _)| i)
 }
 
-/// Priors that are looked at one after the other; of more than these the peak is found first, several at once.
+/// Up to this many priors are compared one by one; for more, the maximum is found first, vectorised.
 const FEW: usize = 8;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The nodes: what every descent looks at in one cache line each, the rest beside it.
+//! Tree nodes: the fields that every descent reads, in one cache line per node, and the others beside it.
 
 use super::edges::{EdgeId, Slot};
 use super::moves::MoveId;
@@ -10,21 +10,21 @@ pub const ROOT: NodeId = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Waits for its opponents' replies, for evaluations, or for both.
+    /// Waiting for opponents' replies, for evaluations, or for both.
     Pending,
     Expanded,
-    /// Chance moves: its one seat draws, and nothing is evaluated.
+    /// A chance node: its only seat samples, and nothing is evaluated.
     Chance,
-    /// Nothing below it matters: the game is over, or decided for all players that are searched.
+    /// The game is over, or decided for all searched players.
     Terminal,
-    /// Its result under best play is known; nothing below it matters any more.
+    /// The result under best play is known.
     Proven,
 }
 
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Node {
-    /// The first seat; in most games there is no other. It means nothing where there is none.
+    /// The first seat; most games have no other. Meaningless if `num_seats` is 0.
     pub seat: Seat,
     pub visits: u32,
     pub in_flight: u32,
@@ -33,60 +33,61 @@ pub struct Node {
     pub(super) slot: Slot,
     /// The next child of the parent that shares this edge.
     pub(super) sibling: NodeId,
-    /// Where the seats after the first lie.
+    /// The index of the node's second seat.
     pub(super) first_seat: u32,
-    /// Where the edges lie that led here from the parent's seats after the first, and the replies drawn there.
+    /// The index in `choices` of the edges from the parent's other seats, and of the replies sampled there.
     pub(super) choices: u32,
     pub status: Status,
     pub num_seats: u8,
-    /// Whether the way from the parent paid something or is discounted.
+    /// Whether the steps from the parent have rewards or discounts.
     pub(super) has_steps: bool,
 }
 
-/// What few descents look at.
+/// Fields that few descents read.
 #[derive(Clone, Debug)]
 pub(super) struct Details {
     pub first_reply: u32,
-    /// The steps from the parent that paid something or are discounted.
+    /// The steps from the parent, if they have rewards or discounts.
     pub first_step: u32,
     pub num_steps: u32,
     /// The first child of a node without seats.
     pub passage: NodeId,
     pub active: Players,
-    /// Edges of the only seat that no proof tells the result of.
+    /// Number of edges of the only seat without a proven result.
     pub num_unproven: u32,
-    /// Plies to the end of the game along the line that proved it; 0 at an end.
+    /// Plies to the end of the game along the proof; 0 if terminal.
     pub plies_left: u32,
     pub num_replies: u8,
     pub rows_left: u8,
 }
 
-/// A searched player that is active at a node, or chance.
+/// A searched player active at a node, or chance.
 #[derive(Clone, Debug)]
 pub struct Seat {
-    /// Sum over the node's visits of the player's value, its own evaluation included.
+    /// Sum of the player's values over the node's visits, including its own evaluation.
     pub value_sum: f64,
     pub(super) visited_prior: f64,
     pub(super) first_move: MoveId,
-    /// Its number of moves, and in the highest byte the player: with it, a node would be more than a cache line.
+    /// The number of moves, with the player in the highest byte: a separate field would not fit into the node's cache
+    /// line.
     pub(super) num_moves_and_player: u32,
     pub(super) first_edge: EdgeId,
-    /// Moves that may be chosen, the first ones, in the order of their priors: these have edges. The others wait to be
-    /// sorted in.
+    /// Number of moves that have edges and may be selected. They come first, sorted by prior; the others are not sorted
+    /// yet.
     pub(super) num_edges: u32,
 }
 
 const PLAYER_SHIFT: u32 = 24;
 
 impl Node {
-    /// Returns whether a node where players move was evaluated for a proof, and no simulation came to it yet.
+    /// Returns whether the node was evaluated for a proof but has not been visited by a simulation.
     pub(super) fn is_scouted(&self) -> bool {
         self.status == Status::Expanded && self.num_seats > 0 && self.visits == 0
     }
 }
 
 impl Seat {
-    /// Actions that a seat can number.
+    /// Largest number of actions of a seat.
     pub const MOST_MOVES: usize = (1 << PLAYER_SHIFT) - 1;
 
     pub(super) fn new(player: Player, first_move: MoveId, num_moves: u32) -> Self {
@@ -100,7 +101,7 @@ impl Seat {
         }
     }
 
-    /// Returns the seat of a node where nobody sits.
+    /// Returns the placeholder seat of a node without seats.
     pub(super) fn nobody() -> Self {
         Self::new(Player::from(u8::MAX), 0, 0)
     }

@@ -1,4 +1,4 @@
-//! Dirichlet noise in the priors of the root (AlphaZero, Silver et al. 2018).
+//! Dirichlet noise added to the root priors (AlphaZero, Silver et al. 2018).
 
 use super::edges::Edge;
 use super::{Seat, Tree, ROOT};
@@ -7,7 +7,7 @@ use crate::game::{Action, Agent, State};
 use std::cmp::Reverse;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Mixes noise into the priors of the root: of one that has some from an earlier search, anew into those without.
+    /// Mixes noise into the root priors; noise from an earlier search is replaced, starting from the original priors.
     pub fn add_noise(&mut self, config: &Config) {
         if config.noise_fraction == 0.0 && self.without_noise.is_empty() {
             return;
@@ -18,7 +18,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let (first, end) = (seat.first_move, seat.first_move + seat.num_moves());
             let moves = first as usize..end as usize;
             match without.get(usize::from(i)) {
-                // Edges were opened, and with them moves sorted, since they were noted.
+                // Moves may have been reordered since the priors were saved, as edges were opened.
                 Some(known) => (first..end).for_each(|id| {
                     let at = known.binary_search_by_key(&self.moves.action(id), |&(action, _)| action);
                     self.moves.priors[id as usize] = at.map_or(0.0, |at| known[at].1);
@@ -35,7 +35,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 let total: f64 = noise.iter().sum();
                 let even = 1.0 / noise.len() as f64;
                 for (prior, share) in self.moves.priors[moves].iter_mut().zip(noise) {
-                    // All of it may be too small for a number.
+                    // All samples may have underflowed to zero.
                     let share = if total > 0.0 { share / total } else { even };
                     let mixed = (1.0 - config.noise_fraction) * f64::from(*prior);
                     *prior = (mixed + config.noise_fraction * share) as f32;
@@ -51,14 +51,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Opens all edges of a seat of the root, in the order in which new priors would have opened them.
+    /// Opens all edges of a root seat, and sorts them as if they had been opened by the new priors.
     fn sort_edges(&mut self, number: u8, seat: &mut Seat) {
         while seat.num_edges < seat.num_moves() {
             seat.open_next(&mut self.edges, &self.moves);
         }
         let id = |place: u32| seat.first_move + place;
         let mut order: Vec<u32> = (0..seat.num_moves()).collect();
-        // Priors are never negative, so their bits are in the same order as they are.
+        // Priors are never negative, so comparing their bits compares them.
         order.sort_unstable_by_key(|&place| {
             (Reverse(self.moves.priors[id(place) as usize].to_bits()), self.moves.action(id(place)))
         });

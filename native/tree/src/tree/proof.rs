@@ -1,4 +1,4 @@
-//! Where a win is nearest to being proven: proof numbers, and the descents that go by them.
+//! Proof numbers, and the descents guided by them towards the win nearest to being proven.
 
 use super::edges::Slot;
 use super::{Descent, NodeId, Status, Tree, NONE, ROOT};
@@ -6,17 +6,17 @@ use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Agent, State};
 
-/// Per player the fewest untried actions that would have to win for the player's win to be proven.
+/// Per player, the least number of untried actions that would have to win to prove a win of the player.
 ///
-/// Proof numbers (Allis 1994, *Searching for Solutions in Games and Artificial Intelligence*), one per player's win:
-/// what proves the win of one disproves that of the other.
+/// Proof numbers (Allis 1994, *Searching for Solutions in Games and Artificial Intelligence*), one per player: a proof
+/// of one player's win disproves the other's.
 type Numbers = [u32; 2];
 
-/// What a node knows for the descents that look for proofs.
+/// The data of a node used by scouting descents, which look for proofs.
 #[derive(Clone, Copy)]
 pub(super) struct Prospect {
     numbers: Numbers,
-    /// How many of these descents came by.
+    /// Number of scouting descents through the node.
     scouts: u32,
 }
 
@@ -26,7 +26,7 @@ const UNTRIED: Numbers = [1, 1];
 const UNPROVABLE: Numbers = [NEVER, NEVER];
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Numbers all nodes anew, or none where nothing is proven.
+    /// Recomputes the proof numbers of all nodes; a no-op if nothing can be proven.
     pub fn renumber(&mut self, config: &Config) {
         self.prospects.clear();
         if !self.solves(config) || config.proof_interval == 0 {
@@ -39,7 +39,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Numbers a new node, and those above it anew as far as that changes them.
+    /// Computes the proof numbers of a new node, and updates its ancestors as far as they change.
     pub(super) fn number(&mut self, new: NodeId) {
         if self.prospects.is_empty() {
             return;
@@ -55,15 +55,15 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns whether the next descent is to look for a proof.
+    /// Returns whether the next descent is to scout for a proof.
     pub(super) fn is_scout_due(&self, config: &Config) -> bool {
         !self.prospects.is_empty() && (self.simulations + self.in_flight) / config.proof_interval > self.num_scouts
     }
 
-    /// Goes down to where a win is nearest to being proven, and has it evaluated.
+    /// Descends to the leaf where a win is nearest to being proven, and requests its evaluation.
     ///
-    /// It leaves no trace in what PUCT goes by: nothing is held meanwhile, and nothing is added to values and visits.
-    /// Where PUCT comes to such a leaf later, it finds it evaluated.
+    /// This does not affect PUCT: no in-flight marks, values or visits change. A simulation that reaches the leaf later
+    /// finds it already evaluated.
     pub(super) fn scout(&mut self, config: &Config) -> Result<Descent, SearchError<S::Error>> {
         self.num_scouts += 1;
         let mut chosen = std::mem::take(&mut self.scratch.chosen);
@@ -79,7 +79,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             self.prospects[at as usize].scouts += 1;
             match self.nodes[at as usize].status {
                 Status::Expanded | Status::Chance => {}
-                // Known ends are settled: this one is new.
+                // Known terminal positions are already settled, so this one is new.
                 Status::Terminal | Status::Proven => {
                     self.prove_above(at);
                     break Descent::Terminal;
@@ -91,15 +91,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(found)
     }
 
-    /// Returns whether a pending leaf waits for the evaluation that a look for a proof asked for, and nothing else.
+    /// Returns whether a pending leaf is being evaluated only for a proof.
     pub(super) fn is_only_scouted(&self, leaf: NodeId) -> bool {
         !self.prospects.is_empty() && self.nodes[leaf as usize].in_flight == 0
     }
 
-    /// Picks the edge after which a node's player is nearest to a proven win, of several the least scouted.
+    /// Selects the edge after which the player is nearest to a proven win; ties go to the least scouted.
     ///
-    /// Edges that are settled, or lead to a leaf that waits for its evaluation, are passed over. Returns false, and
-    /// picks nothing, where that leaves none.
+    /// Skips edges that are settled or lead to a pending leaf. Returns false, without a selection, if none is left.
     fn guide(&mut self, node: NodeId, chosen: &mut Vec<Slot>) -> bool {
         let record = &mut self.nodes[node as usize];
         if record.num_seats != 1 || record.status == Status::Chance {
@@ -115,8 +114,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let scouts = if child == NONE { 0 } else { self.prospects[child as usize].scouts };
             (!is_waiting && !is_settled).then_some((numbers[seat.player()], scouts, slot))
         });
-        // Open edges lie in the order of their priors, those of a Gumbel root as they are; of equal ones the first is
-        // taken.
+        // Open edges are sorted by prior, or in the order of actions at a Gumbel root; ties go to the first.
         let Some((_, _, best)) = open.min_by_key(|&(number, scouts, _)| (number, scouts)) else { return false };
         chosen.clear();
         chosen.push(best);
@@ -139,7 +137,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         for edge in self.edges_of(seat) {
             let numbers = self.numbers_after(edge.child);
             own = own.min(numbers[seat.player()]);
-            // No number of actions is as large as that of what can not be proven.
+            // The sum saturates at the value for unprovable, which no number of actions reaches.
             other = other.saturating_add(numbers[1 - seat.player()]);
         }
         if seat.player() == 0 {
@@ -149,7 +147,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the numbers of an action by the child it leads to; a step that changes values proves nothing.
+    /// Returns the proof numbers of an action by the child it leads to; steps with rewards or discounts prove nothing.
     fn numbers_after(&self, child: NodeId) -> Numbers {
         match child {
             NONE => UNTRIED,

@@ -1,10 +1,10 @@
-//! What players do who are not searched: their replies, kept with a node or drawn at every descent.
+//! Replies of the players that are not searched: stored with a node, or sampled at every descent.
 
 use super::{NodeId, Status, Tree};
 use crate::game::{Action, Agent, Player, Players, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Returns the players whose replies a pending leaf waits for.
+    /// Returns the players whose replies a pending leaf is waiting for.
     pub fn awaited(&self, leaf: NodeId) -> Players {
         if self.draws_replies {
             Players::NONE
@@ -13,12 +13,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the players active at a node whose replies have to come from outside.
+    /// Returns the external players active at a node.
     pub fn outside(&self, node: NodeId) -> Players {
         self.opponents(node).without(self.modelled)
     }
 
-    /// Notes what players outside reply, ascending: at a pending leaf, or to the first descent that waits at a node.
+    /// Stores replies of external players, ascending, with a pending leaf or with the first suspended descent at a
+    /// node.
     pub fn reply(&mut self, node: NodeId, replies: &[(Player, Action)]) {
         let waiting = self.suspended.iter_mut().find(|descent| descent.node == node && descent.replies.is_none());
         let is_suspended = waiting.is_some();
@@ -41,7 +42,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Appends fresh replies of a node's opponents, by player; returns the native agents as they are afterwards.
+    /// Appends new replies of a node's opponents, by player; returns the native agents after acting.
     pub(super) fn draw_replies(
         &mut self,
         node: NodeId,
@@ -66,7 +67,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.details[node as usize].active.without(self.searched).without(Players::CHANCE)
     }
 
-    /// Returns how many replies are kept with each child of a node.
+    /// Returns the number of replies stored with each child of a node.
     pub(super) fn num_drawn(&self, node: NodeId) -> usize {
         if self.draws_replies {
             self.opponents(node).len()

@@ -1,29 +1,30 @@
-//! A tree goes on from a position that it holds.
+//! Tree reuse: continues a search from a position in the tree.
 
 use super::edges::Edge;
 use super::{NodeId, Seat, Status, Tree, NONE, ROOT};
 use crate::game::{Agent, Player, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Returns whether these agents, in the order of their players, are those that the tree was grown against.
+    /// Returns whether these agents, in the order of their players, are equivalent to those that the tree was grown
+    /// against.
     pub fn is_against(&self, agents: &[(Player, A)]) -> bool {
-        // Those of the root lie first, and have come to remember since.
+        // The agents of the root come first; their memory may have changed since.
         let own = self.modelled.iter().zip(&self.agents);
         self.modelled.len() == agents.len()
             && own.zip(agents).all(|((seat, own), (player, agent))| seat == *player && own.plays_like(agent))
     }
 
-    /// Makes the position with this key the root, keeping all that is known below it. A position that comes up again
-    /// later in a game is another one: a gate may tell its ply.
+    /// Makes the position with this key and ply the root, and keeps the subtree below it. The ply has to match because
+    /// gates may depend on it.
     ///
-    /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the
-    /// position is not an evaluated node of the tree with all of its actions, or is a Gumbel root, whose edges lie in
-    /// another order. Leaves that still wait for evaluations are forgotten.
+    /// Searches at most `depth` levels down, in order of creation. Returns false, without any change, if the position
+    /// is not an evaluated node with all of its actions, or is a Gumbel root, whose edges are in another order. Pending
+    /// leaves are dropped.
     pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
         let (key, ply) = (state.key()?, state.ply()?);
         let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
         for (i, node) in self.nodes.iter().enumerate() {
-            // How many nodes where players move lie above it; its parent was created before it.
+            // Number of player nodes above this one; a parent was created before its children.
             depths.push(match node.parent {
                 NONE => 0,
                 parent => depths[parent as usize] + u32::from(self.nodes[parent as usize].status != Status::Chance),
@@ -37,7 +38,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 && self.states[i].key()? == key
             {
                 let node = i as NodeId;
-                // A large tree is copied in as much time as a quick move has.
+                // Copying a large tree takes as long as a fast move, so it is avoided if possible.
                 if node != ROOT || self.has_waiting() {
                     self.keep_below(node);
                 }
@@ -49,7 +50,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(false)
     }
 
-    /// Returns whether anything in it waits for an evaluation or for a reply.
+    /// Returns whether the tree waits for any evaluation or reply.
     fn has_waiting(&self) -> bool {
         self.in_flight > 0 || !self.suspended.is_empty() || self.nodes.iter().any(|n| n.status == Status::Pending)
     }
@@ -78,7 +79,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let stride = self.modelled.len();
         self.in_flight = 0;
         let mut node_at = vec![NONE; nodes.len()];
-        // A node's parent was created before it, so one pass in order finds every parent already kept.
+        // A parent was created before its children, so one pass in order finds each parent already processed.
         for (i, ((mut node, mut beside), state)) in nodes.into_iter().zip(details).zip(states).enumerate() {
             let is_root = i as NodeId == root;
             let is_below = node.parent != NONE && node_at[node.parent as usize] != NONE;
@@ -127,7 +128,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns a seat of an old tree with its moves and edges, which lead nowhere yet.
+    /// Copies a seat with its moves and edges from an old tree; the edges do not have children yet.
     fn kept_seat(&mut self, old: &Self, seat: &Seat) -> Seat {
         let first_move = self.moves.extend_from(&old.moves, seat.first_move, seat.num_moves());
         let mut first_edge = NONE;

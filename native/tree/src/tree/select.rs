@@ -1,4 +1,4 @@
-//! How a node picks the edges to go down.
+//! Selection of the edges to descend.
 
 use super::edges::{Edge, EdgeId, Edges, Slot};
 use super::moves::Moves;
@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::game::{Agent, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Picks the best edge of every seat by PUCT, and none where no seat is; returns the first child they lead to.
+    /// Selects the best edge of every seat by PUCT, none if there is no seat; returns the first child of the selection.
     #[inline(always)]
     pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) -> NodeId {
         chosen.clear();
@@ -54,7 +54,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         child
     }
 
-    /// Draws what chance does at a node; returns the first child it leads to.
+    /// Samples the outcome of a chance node; returns the first child of its edge.
     pub(super) fn draw(&mut self, node: NodeId, chosen: &mut Vec<Slot>) -> NodeId {
         let seat = &self.nodes[node as usize].seat;
         let edges = self.edges.block(seat.first_edge, seat.num_edges);
@@ -64,7 +64,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         edges[outcome].child
     }
 
-    /// Tells the edge that leads to a node where the node's own edges lie.
+    /// Updates the hint in the edge leading to a node after the node's own edges have moved.
     pub(super) fn note_ahead(&mut self, parent: NodeId, slot: Slot, node: NodeId, first_edge: EdgeId) {
         let edge = self.edges.get_mut(self.nodes[parent as usize].seat.first_edge, slot);
         if edge.child == node {
@@ -74,7 +74,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 }
 
 impl Seat {
-    /// Returns the edge with the largest prior that was tried less than it has to be, after so many simulations of a root.
+    /// Returns the edge with the largest prior among those with fewer visits than forced playouts require after
+    /// `simulations` simulations of a root.
     fn forced(&self, edges: &Edges, simulations: u32, config: &Config) -> Option<Slot> {
         if simulations == 0 || config.forced_playouts == 0.0 {
             return None;
@@ -120,15 +121,15 @@ impl Seat {
         best
     }
 
-    /// Returns what a move that was not tried is worth.
+    /// Returns the value of an untried move.
     #[inline]
     pub(super) fn untried(&self, visits: f64, config: &Config) -> f64 {
         config.fpu_parent * (self.value_sum / visits) + config.fpu_offset
             - config.fpu_reduction * self.visited_prior.max(0.0).sqrt()
     }
 
-    /// Returns how many edges hold the first `width` moves that are not proven to lose, an untried one among them as
-    /// long as there is one.
+    /// Returns how many edges cover the first `width` moves that are not proven losses, including an untried one if any
+    /// is left.
     fn unprune(&mut self, edges: &mut Edges, moves: &mut Moves, width: u32) -> u32 {
         let mut left = width;
         for (i, edge) in edges.block(self.first_edge, self.num_edges).iter().enumerate() {
@@ -144,16 +145,16 @@ impl Seat {
         }
     }
 
-    /// Sees to it that an untried move has an edge, as long as there is one; returns how many edges there are.
+    /// Ensures that an untried move has an edge if there is one; returns the number of edges.
     ///
-    /// All untried moves are worth the same, so of these only the one with the largest prior can be chosen. Moves are
-    /// sorted by it one at a time, when they are needed: most nodes are never gone through again.
+    /// All untried moves have the same value, so only the one with the largest prior can be selected. Moves are
+    /// therefore sorted lazily, one at a time: most nodes are never visited again.
     fn open(&mut self, edges: &mut Edges, moves: &mut Moves) -> u32 {
         self.open_unless(edges, moves, |last| last.visits + last.in_flight == 0 && !last.is_lost);
         self.num_edges
     }
 
-    /// Sees to it that a move without a child has an edge, as long as there is one.
+    /// Ensures that a move without a child has an edge, if there is one.
     pub(super) fn open_childless(&mut self, edges: &mut Edges, moves: &mut Moves) {
         self.open_unless(edges, moves, |last| last.child == NONE);
     }
@@ -167,7 +168,7 @@ impl Seat {
         self.open_next(edges, moves);
     }
 
-    /// Gives an edge to the first move that has none.
+    /// Creates an edge for the first move without one.
     pub(super) fn open_next(&mut self, edges: &mut Edges, moves: &Moves) {
         let edge = Edge::new(moves.priors[(self.first_move + self.num_edges) as usize]);
         self.first_edge = edges.push(self.first_edge, self.num_edges, self.num_moves(), edge);

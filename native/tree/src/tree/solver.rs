@@ -1,4 +1,4 @@
-//! What ends of games prove about the positions above them.
+//! MCTS-Solver: what terminal positions prove about the positions above them.
 
 use super::edges::Slot;
 use super::{Node, NodeId, Status, Tree, NONE, ROOT};
@@ -6,26 +6,26 @@ use crate::config::Config;
 use crate::game::{Agent, State};
 use std::cmp::Ordering;
 
-/// The best and the worst that can happen to a player.
+/// The best and the worst result of a player.
 pub(super) const WON: f32 = 1.0;
 const LOST: f32 = -1.0;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Returns whether proofs mean something here: each player is searched, and one's gain is the other's loss.
+    /// Returns whether proofs are valid: both players are searched, in a two-player zero-sum game.
     pub(super) fn solves(&self, config: &Config) -> bool {
         config.solver && self.num_players == 2 && self.searched.len() == 2 && config.utility_sum == Some(0.0)
     }
 
-    /// Proves all that follows from a new end of the game, from its parent up (MCTS-Solver, Winands et al. 2008).
+    /// Proves all that follows from a new terminal position, from its parent up (MCTS-Solver, Winands et al. 2008).
     ///
-    /// A node is proven where its player has an action that wins, or where all its actions lead to proven nodes. It
-    /// takes the value of the best of them and is then as good as an end.
+    /// A node is proven if an action of its player wins, or if all of its actions lead to proven nodes. It takes the
+    /// value of the best of them, and then counts as terminal.
     pub(super) fn prove_above(&mut self, end: NodeId) {
         let mut child = end;
         loop {
             let parent = self.nodes[child as usize].parent;
-            // Simultaneous moves prove nothing: what is best against one reply need not be against another. Nor does
-            // what chance may lead to, nor what is worth something else one step before.
+            // Nothing is proven by simultaneous moves, as the best action depends on the other's, by chance nodes, or
+            // by steps with rewards or discounts.
             if parent == NONE
                 || self.nodes[parent as usize].num_seats != 1
                 || self.nodes[parent as usize].status == Status::Chance
@@ -52,7 +52,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the value that is proven for an edge of the root, and the plies from the root to the end.
+    /// Returns the proven value of a root edge, and the number of plies from the root to the end of the game.
     pub(super) fn proof_of(&self, slot: Slot, config: &Config) -> Option<(f32, u32)> {
         let root = &self.nodes[ROOT as usize];
         if root.num_seats != 1 || !self.solves(config) {
@@ -63,7 +63,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         is_known.then(|| (self.value_of(child, ROOT), self.details[child as usize].plies_left + 1))
     }
 
-    /// Returns the best proven edge of a node with one seat: the quickest to win, or the slowest to anything else.
+    /// Returns the best proven edge of a node with one seat: the fastest win, else the slowest of the best results.
     pub(super) fn best_proven(&self, node: NodeId) -> Option<Slot> {
         let record = &self.nodes[node as usize];
         let proven = (0..record.seat.num_edges).filter(|&slot| {
@@ -79,18 +79,18 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let (value_a, value_b) = (self.value_of(child_a, node), self.value_of(child_b, node));
         let [plies_a, plies_b] = [child_a, child_b].map(|child| self.details[child as usize].plies_left);
         let better = if value_a > 0.0 { plies_b.cmp(&plies_a) } else { plies_a.cmp(&plies_b) };
-        // A draw may be a zero of either sign.
+        // A draw may be zero of either sign.
         let worth = value_a.partial_cmp(&value_b).unwrap_or(Ordering::Equal);
         worth.then(better).then(self.action(seat, b).cmp(&self.action(seat, a)))
     }
 
-    /// Returns a node's value for the only player who is active at another.
+    /// Returns a node's value for the only player active at `mover_at`.
     fn value_of(&self, node: NodeId, mover_at: NodeId) -> f32 {
         let mover = self.nodes[mover_at as usize].seat.player();
         self.values[node as usize * self.num_players + mover]
     }
 
-    /// Returns whether a node's value is proven, and is that of the edge which leads to it.
+    /// Returns whether a node's value is proven and equals that of the edge leading to it.
     pub(super) fn is_known(&self, node: NodeId) -> bool {
         let Node { status, has_steps, .. } = self.nodes[node as usize];
         matches!(status, Status::Terminal | Status::Proven) && !has_steps

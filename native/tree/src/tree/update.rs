@@ -1,4 +1,4 @@
-//! What evaluations and results change: priors, values, visits.
+//! Backup: updates of priors, values and visits from evaluations and results.
 
 use super::edges::Edge;
 use super::node::Details;
@@ -7,13 +7,15 @@ use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
 
-/// How far values of low precision may be outside [-1, 1].
+/// Allowed excess of values beyond [-1, 1], for low-precision networks.
 const TOLERANCE: f32 = 1e-3;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Takes one evaluation of a pending leaf, seen by its `seat`-th searched player; the last one completes the leaf.
+    /// Stores one evaluation of a pending leaf, from the view of its `seat`-th searched player; the last one completes
+    /// the leaf.
     ///
-    /// `value[k]` is for the player `k` seats further on; players beyond it get what the sum of returns leaves them.
+    /// `value[k]` is for the player `k` seats further on. If the values do not cover all players, the others share what
+    /// remains of the sum of returns.
     pub fn receive(
         &mut self,
         node: NodeId,
@@ -39,7 +41,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 self.add_noise(config);
                 self.plan(config);
             }
-            // Nothing holds a leaf that was evaluated for a proof.
+            // A leaf evaluated for a proof is not marked as in flight.
             if self.nodes[node as usize].in_flight > 0 {
                 self.finish(node, 1);
             }
@@ -79,10 +81,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(())
     }
 
-    /// A player's own view decides its value; the others' values come from the mean of all views, or are decided.
+    /// A player's own view determines its value; other players get the mean of all views, or their decided return.
     ///
-    /// A view that values its player alone speaks for its team, and where returns have a fixed sum, for those who share
-    /// what is left of it.
+    /// A view with only its player's value also counts for its team and, in fixed-sum games, determines the equal
+    /// shares of the rest.
     fn note_value(
         &mut self,
         node: NodeId,
@@ -108,7 +110,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let own = f64::from(value[0]);
         let team = config.team_of(viewer).without(decided);
         let settled: f64 = decided.iter().map(|player| f64::from(returns[player])).sum();
-        // What is left of a fixed sum is shared by the other teams' players who are still in.
+        // What is left of a fixed sum is shared equally by the undecided players of the other teams.
         let num_others = (num_players - team.len() - decided.len()).max(1);
         let rest =
             config.utility_sum.map_or(0.0, |sum| (sum - (own * team.len() as f64 + settled)) / num_others as f64);
@@ -128,13 +130,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(())
     }
 
-    /// Marks a leaf and the edges that lead to it as being evaluated.
+    /// Marks a leaf, its ancestors and the edges between them as in flight.
     pub(super) fn hold(&mut self, leaf: NodeId) {
         self.in_flight += 1;
         self.walk_up(leaf, |node| node.in_flight += 1, |edge| edge.in_flight += 1);
     }
 
-    /// Unmarks them.
+    /// Removes the in-flight marks of `hold`.
     pub(super) fn release(&mut self, leaf: NodeId) {
         self.in_flight -= 1;
         self.walk_up(leaf, |node| node.in_flight -= 1, |edge| edge.in_flight -= 1);
@@ -164,7 +166,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Adds a leaf's value to all statistics above it, and takes back the `held` marks of `hold`.
+    /// Backs up a leaf's value to all of its ancestors, and removes `held` of its in-flight marks.
     pub(super) fn finish(&mut self, leaf: NodeId, held: u32) {
         if leaf != ROOT {
             self.simulations += 1;
@@ -211,8 +213,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.scratch.running = values;
     }
 
-    /// Turns values of a node into those before the steps that led there: `v(parent) = rewards(child) + discount *
-    /// v(child)`, the step nearest to the child first. What had been decided before a step is not discounted.
+    /// Converts a node's values to those before the steps that led to it: `v(parent) = rewards(child) + discount *
+    /// v(child)`, starting with the last step. Players decided before a step are not discounted.
     fn step_back(&self, node: NodeId, values: &mut [f64]) {
         let Details { first_step, num_steps, .. } = self.details[node as usize];
         let stride = 2 * self.num_players;
@@ -227,7 +229,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 }
 
 impl Seat {
-    /// Adds the values that came up an edge, and takes back the `held` marks of `hold`.
+    /// Adds backed-up values to an edge and the seat, and removes `held` in-flight marks of the edge.
     #[inline]
     fn add(&mut self, edge: &mut Edge, held: u32, values: &[f64]) {
         if edge.visits == 0 {
@@ -239,7 +241,7 @@ impl Seat {
     }
 }
 
-/// Returns what a value is for a player; chance has none.
+/// Returns the value for a player; 0 for chance.
 fn value_for(values: &[f64], player: Player) -> f64 {
     values.get(player).copied().unwrap_or(0.0)
 }

@@ -1,12 +1,12 @@
-//! A small game for these tests, and a search of it to its end.
+//! A toy game for these tests, and a search that runs to its end.
 
-// Each file of tests uses what it needs.
+// Not every test file uses every item.
 #![allow(dead_code)]
 
 use moemcts_tree::{hashed, Action, Agent, Config, Exploration, Limits, Player, Players, Search, State};
 use std::convert::Infallible;
 
-/// What a game is like: how many actions there are, whether both players move at once, whether steps pay.
+/// The properties of a game: number of actions, whether both players move at once, whether steps have rewards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     pub width: Action,
@@ -17,7 +17,7 @@ pub struct Shape {
 pub const NUM_PLAYERS: usize = 2;
 pub const WIDE: Shape = Shape { width: 5, is_simultaneous: false, pays: false };
 
-/// The actions that were played, of a game of two that goes on until its last ply.
+/// The actions played so far in a two-player game that ends at its last ply.
 #[derive(Clone, Debug, Hash)]
 pub struct Toy {
     pub shape: Shape,
@@ -79,7 +79,7 @@ impl State for Toy {
     }
 }
 
-/// Returns the numbers of a plain search: leaves one by one, nothing random, limits out of the way.
+/// Returns a basic configuration: one leaf at a time, no randomness, no effective limits.
 pub fn config() -> Config {
     Config {
         exploration: Exploration::new(2.5, 19652.0),
@@ -108,7 +108,7 @@ pub fn config() -> Config {
     }
 }
 
-/// Searches until every tree has met a limit; what a leaf is worth depends on its position alone.
+/// Searches until every tree has reached a limit; the value of a leaf depends only on its position.
 pub fn run<A: Agent<Toy>>(search: &mut Search<Toy, A>) {
     loop {
         let rows = search.select(&|| false).unwrap();
