@@ -1,16 +1,16 @@
-//! Cross-entropy of policies against the shares that actions are to have, and its gradient, in as few passes as possible.
+//! Cross-entropy of policies against target distributions, and its gradient, in as few passes as possible.
 //!
-//! With thousands of actions, most of the numbers that a small network computes are its logits; few have a share.
+//! With thousands of actions, most outputs of a small network are logits; few have a target probability.
 
 use crate::lanes;
 use crate::number::Number;
 
-/// A thread has as many logits at least: fewer are not worth starting one.
+/// Minimum number of logits per thread: fewer are not worth starting one.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// What policies are held against: row `i` is `offsets[i]..offsets[i + 1]` of actions and shares.
+/// Target distributions: row `i` is the range `offsets[i]..offsets[i + 1]` of actions and shares.
 ///
-/// A row has no action twice; an action that was played has a share of one.
+/// A row has each action at most once; a played action has a share of 1.
 #[derive(Clone, Copy)]
 pub struct Targets<'a> {
     offsets: &'a [i64],
@@ -19,7 +19,7 @@ pub struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Checks that the rows lie one behind the other; else says what is wrong.
+    /// Checks that the rows are contiguous and in order; the error describes the problem.
     pub fn new(offsets: &'a [i64], actions: &'a [i64], shares: &'a [f32]) -> Result<Self, String> {
         let whole = offsets.first() == Some(&0) && offsets.last() == i64::try_from(actions.len()).ok().as_ref();
         if !whole || !offsets.is_sorted() || shares.len() != actions.len() {
@@ -46,7 +46,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// The shares of one policy.
+/// The target distribution of one policy.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     actions: &'a [i64],
@@ -62,7 +62,7 @@ impl<'a> Row<'a> {
         self.shares.iter().sum()
     }
 
-    /// Returns the first action of the largest share.
+    /// Returns the first action with the largest share.
     fn wanted(self) -> i64 {
         let before = |(most, first): (f32, usize), (action, share): (usize, f32)| {
             if share > most || (share == most && action < first) {
@@ -75,7 +75,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Logits `[N, A]` by rows, and what each row is held against.
+/// Logits `[N, A]`, and the targets of each row.
 #[derive(Clone, Copy)]
 pub struct Policies<'a, T> {
     logits: &'a [T],
@@ -84,7 +84,7 @@ pub struct Policies<'a, T> {
 }
 
 impl<'a, T: Number> Policies<'a, T> {
-    /// Checks that there are targets for each row, and that each action is one of the row's; else says what is wrong.
+    /// Checks that each row has targets with actions in range; the error describes the problem.
     pub fn new(logits: &'a [T], targets: Targets<'a>, num_actions: usize) -> Result<Self, String> {
         if num_actions == 0 || logits.len() != targets.num_rows() * num_actions {
             let num = targets.num_rows();
@@ -100,7 +100,7 @@ impl<'a, T: Number> Policies<'a, T> {
         self.targets.num_rows()
     }
 
-    /// Returns how many rows each of so many threads does, of which there are fewer where there is little to do.
+    /// Returns the number of rows per thread; fewer than `num_threads` threads are used if there is little to do.
     fn share(self, num_threads: usize) -> usize {
         let num_threads = num_threads.clamp(1, (self.logits.len() / WORTH_A_THREAD).max(1));
         self.num_rows().div_ceil(num_threads).max(1)
@@ -117,24 +117,24 @@ impl<'a, T: Number> Policies<'a, T> {
     }
 }
 
-/// What is known of each row.
+/// The results for each row.
 ///
-/// The logarithm of a row's sum is in two parts: added up, they would lose the digits of small sums beside large logits.
+/// The log-sum-exp of a row is kept in two parts: added up, small sums would lose digits next to large logits.
 #[derive(Debug, PartialEq)]
 pub struct Losses {
-    /// `-log p(action)`, weighed by the shares.
+    /// `-log p(action)`, weighted by the shares.
     pub losses: Vec<f32>,
     /// The largest logit.
     pub largest: Vec<f32>,
-    /// The logarithm of the sum of all exponentials, each of a logit less the largest.
+    /// The logarithm of the sum of `exp(logit - largest)`.
     pub log_sums: Vec<f32>,
-    /// The first of the likeliest actions.
+    /// The first action with the largest logit.
     pub best: Vec<i64>,
-    /// The first of those that are to have the largest share.
+    /// The first action with the largest share.
     pub wanted: Vec<i64>,
 }
 
-/// Returns the losses of policies, computed by so many threads.
+/// Returns the losses of policies, computed with at most `num_threads` threads.
 pub fn losses<T: Number>(policies: Policies<T>, num_threads: usize) -> Losses {
     let num = policies.num_rows();
     let zeros = || vec![0.0; num];
@@ -154,7 +154,8 @@ pub fn losses<T: Number>(policies: Policies<T>, num_threads: usize) -> Losses {
     found
 }
 
-/// Writes the gradient of the sum over rows of `factors` times losses; `largest` and `log_sums` are those of `losses`.
+/// Writes the gradient of the sum over rows of `factors` times the losses; `largest` and `log_sums` are those of
+/// `losses`.
 pub fn gradient<T: Number>(
     policies: Policies<T>,
     largest: &[f32],
@@ -182,7 +183,7 @@ pub fn gradient<T: Number>(
     Ok(())
 }
 
-/// Does a task in a thread of its own, or right here where it is the only one.
+/// Runs a task in its own thread, or in the current one if it is the only task.
 fn run<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, is_only: bool, task: impl FnOnce() + Send + 'scope) {
     if is_only {
         task();
@@ -230,7 +231,7 @@ fn gradient_of_rows<T: Number>(
     }
 }
 
-/// The same for the widest vectors that the processor has: compiled several times, chosen when called.
+/// The same with the widest vectors of the CPU: compiled several times, dispatched at run time.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod vectorised {
@@ -249,7 +250,7 @@ mod vectorised {
                 }
                 let has_512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
                 if has_512 && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq") {
-                    // SAFETY: the processor has what this was compiled for.
+                    // SAFETY: the CPU supports the features that this was compiled for.
                     unsafe { widest(policies, $($argument),*) }
                 } else if is_x86_feature_detected!("avx2") {
                     // SAFETY: as above.
@@ -318,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Returns an action a row, each with a share of one.
+    /// Returns targets with one action per row, each with a share of 1.
     fn played<'a>(offsets: &'a [i64], actions: &'a [i64]) -> Targets<'a> {
         Targets::new(offsets, actions, &[1.0; 100][..actions.len()]).unwrap()
     }
@@ -327,7 +328,7 @@ mod tests {
     fn shares_of_several_actions_are_weighed() {
         let logits = logits();
         let (offsets, actions) = ([0, 3, 4, 4, 6, 7], [5, 0, 30, 36, 9, 2, 20]);
-        // The third row has no target; that of the last does not sum to one, as rounded shares do not.
+        // The third row has no target; the last row's do not sum to one, as with rounded shares.
         let shares = [0.25, 0.5, 0.25, 1.0, 0.5, 0.5, 0.75];
         let policies = Policies::new(&logits, Targets::new(&offsets, &actions, &shares).unwrap(), NUM_ACTIONS).unwrap();
         let found = losses(policies, 1);

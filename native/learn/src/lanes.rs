@@ -1,25 +1,25 @@
-//! Arithmetic that compilers turn into vectors, with the same result however wide they are.
+//! Auto-vectorised arithmetic whose results do not depend on the vector width.
 //!
-//! Sums are over `LANES` columns first, in the order of the columns; no multiplication is fused with an addition.
+//! Sums are accumulated in `LANES` columns, which are then added in order; multiply and add are never fused.
 
 use crate::number::Number;
 use std::f32::consts::LOG2_E;
 
 const LANES: usize = 16;
 
-/// Below, an exponential is as good as none.
+/// Below this, exponentials are negligible.
 const LEAST: f32 = -87.0;
 
-/// Returns `e^x` for `x` of at most 88, within two units in the last place; of less than `LEAST` that of `LEAST`.
+/// Returns `e^x` for `x <= 88`, within two units in the last place; `x` is clamped to at least `LEAST`.
 ///
 /// The polynomial is that of Cephes' `expf` (Moshier).
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
-    /// Added, it rounds to whole numbers, which are then its lower bits.
+    /// Adding this rounds to an integer, which ends up in the low bits.
     const ROUND: f32 = 12_582_912.0;
-    /// ln 2 in two parts: products of the first with small whole numbers are exact.
+    /// ln 2 in two parts: products of the first with small integers are exact.
     const LN_2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
-    // Not `max`, which would turn what is no number into one.
+    // Unlike `max`, this keeps NaN.
     let x = if x < LEAST { LEAST } else { x };
     let rounded = x * LOG2_E + ROUND;
     let whole = rounded - ROUND;
@@ -32,7 +32,7 @@ pub fn exp(x: f32) -> f32 {
     (sum * rest * rest + rest + 1.0) * f32::from_bits(power)
 }
 
-/// Returns the largest number; any where some are none.
+/// Returns the largest number; arbitrary if there are NaNs.
 #[inline(always)]
 pub fn largest<T: Number>(row: &[T]) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };

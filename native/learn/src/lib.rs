@@ -1,4 +1,4 @@
-//! What learning does in every step and has to be quick: the cross-entropy of policies over many actions.
+//! Performance-critical parts of training: the cross-entropy of policies over many actions.
 
 #![deny(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! The numbers that networks compute with on a CPU. Sums are always of `f32`.
+//! The number types of networks on the CPU. Sums always use `f32`.
 
-/// A number of a network.
+/// A number type of networks.
 pub trait Number: Copy + Send + Sync {
     fn widen(self) -> f32;
-    /// The nearest number there is; of two as near the even one.
+    /// Rounds to the nearest value, ties to even.
     fn narrow(number: f32) -> Self;
 }
 
@@ -19,7 +19,7 @@ impl Number for f32 {
     }
 }
 
-/// A bfloat16 by its bits, the upper half of those of an `f32`.
+/// The bits of a bfloat16: the upper half of an `f32`.
 pub type Bf16 = u16;
 
 impl Number for Bf16 {

@@ -1,4 +1,4 @@
-//! Alpha-beta on views of the chess family.
+//! Alpha-beta search on views of the chess family.
 
 use crate::chess::ChessViews;
 use crate::signals::Signals;
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 #[pymethods]
 impl ChessViews {
-    /// Returns for each view the action, its centipawns for the side to move, the depth reached and the nodes.
+    /// Returns, for each view, the action, its score in centipawns for the side to move, the depth reached and the
+    /// nodes.
     #[pyo3(signature = (*, depth=None, nodes=None, seconds=None))]
     fn alpha_beta(
         &self,

@@ -1,4 +1,4 @@
-//! Which views a cache of evaluations knows, and in which row of its arrays the answer lies.
+//! Index of an evaluation cache: which views are cached, and in which row of its arrays.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,17 +8,17 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What tells a view from others: the key of its position, its ply, the viewing player.
+/// The cache key of a view: the key of its position, its ply and the viewing player.
 type Identity = (u64, i64, i64);
 
-/// The identities of `N` views as Python has them, a column each.
+/// The cache keys of `N` views as Python passes them, one array per column.
 type Columns<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>);
 
-/// For every view the row that is known, -1 where none is; the views to ask about, each once; for every view that is
-/// not known which of these it is, -1 for the others.
+/// For every view its cached row, or -1; the distinct views to be evaluated; for every uncached view, its index among
+/// these, -1 for the others.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
-/// Mixes the words of an identity by multiplication; the keys of most games are hashes already.
+/// Hashes the words of an identity by multiplication; most game keys are hashes already.
 #[derive(Clone, Copy, Default)]
 struct WordHasher(u64);
 
@@ -31,7 +31,7 @@ impl Hasher for WordHasher {
         bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
     }
 
-    // Both halves of the product, so that every bit of a word reaches those that a table looks at.
+    // Folds both halves of the product, so that every bit of a word affects the bits that a table uses.
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.0.rotate_left(23) ^ word) * 0x9E37_79B9_7F4A_7C15;
         self.0 = product as u64 ^ (product >> 64) as u64;
@@ -44,7 +44,7 @@ impl Hasher for WordHasher {
 
 type Hashing = BuildHasherDefault<WordHasher>;
 
-/// The identities of what lies in the rows of a cache.
+/// The identities of the rows of a cache.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct CacheIndex(Mutex<Index>);
 
@@ -56,7 +56,7 @@ impl CacheIndex {
 
 #[pymethods]
 impl CacheIndex {
-    /// Makes an index of so many rows that knows nothing.
+    /// Creates an empty index with `size` rows.
     #[new]
     fn new(size: usize) -> PyResult<Self> {
         if size == 0 {
@@ -65,14 +65,16 @@ impl CacheIndex {
         Ok(Self(Mutex::new(Index { size, ..Index::default() })))
     }
 
-    /// Returns what is known of views, `[N]`, what has to be asked, `[M]`, and who waits for which answer, `[N]`.
+    /// Returns the cached row of each view `[N]`, the views to evaluate `[M]`, and for each view its index in these
+    /// `[N]`.
     fn find<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Found<'py>> {
         let identities = zipped(&views)?;
         let (places, asked, answers) = py.detach(|| self.index().find(&identities));
         Ok((PyArray1::from_vec(py, places), PyArray1::from_vec(py, asked), PyArray1::from_vec(py, answers)))
     }
 
-    /// Gives views rows, in place of the oldest, and returns these; where views are more than rows, of the last.
+    /// Assigns rows to views, replacing the oldest, and returns them; of more views than rows, only the last are
+    /// stored.
     fn keep<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let identities = zipped(&views)?;
         Ok(PyArray1::from_vec(py, py.detach(|| self.index().keep(&identities))))
@@ -91,7 +93,7 @@ fn zipped((keys, plies, players): &Columns) -> PyResult<Vec<Identity>> {
 struct Index {
     size: usize,
     rows: HashMap<Identity, usize, Hashing>,
-    /// Whose each row is.
+    /// The identity stored in each row.
     owners: Vec<Identity>,
     oldest: usize,
 }
@@ -107,7 +109,7 @@ impl Index {
                 places[row] = place as i64;
                 continue;
             }
-            // The same position may be new twice: it is asked about once.
+            // A position that occurs twice is evaluated once.
             let number = *numbers.entry(*identity).or_insert_with(|| {
                 asked.push(row as i64);
                 asked.len() - 1
@@ -125,7 +127,7 @@ impl Index {
                 self.owners.push(*identity);
             } else {
                 let owner = std::mem::replace(&mut self.owners[row], *identity);
-                // It may have got another row since.
+                // The identity may have been assigned another row since.
                 if self.rows.get(&owner) == Some(&row) {
                     self.rows.remove(&owner);
                 }
@@ -171,7 +173,7 @@ mod tests {
     #[test]
     fn the_oldest_are_forgotten_first() {
         let mut index = index(3);
-        // More than there is room for: the last three stay.
+        // More than the capacity: the last three are kept.
         assert_eq!(index.keep(&views(&[1, 2, 3, 4])), [0, 1, 2]);
         assert_eq!(index.find(&views(&[1, 2, 3, 4])).0, [-1, 0, 1, 2]);
         assert_eq!(index.keep(&views(&[5, 6])), [0, 1]);

@@ -25,13 +25,13 @@ type Bytes<'py> = PyReadonlyArray1<'py, u8>;
 type Integers<'py> = PyReadonlyArray1<'py, i64>;
 type IntegerArray<'py> = Bound<'py, PyArray1<i64>>;
 
-/// How one game of the family is played and encoded.
+/// The rules and encodings of one game of the family.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct ChessRules(pub(crate) Rules);
 
 #[pymethods]
 impl ChessRules {
-    /// Takes the variant's own plane set, policy map and longest length where none is named.
+    /// Uses the variant's own plane set, policy map and maximum length unless given.
     #[new]
     #[pyo3(signature = (variant, *, planes=None, policy=None, max_plies=None))]
     fn new(variant: &str, planes: Option<&str>, policy: Option<&str>, max_plies: Option<u32>) -> PyResult<Self> {
@@ -92,7 +92,7 @@ impl ChessRules {
         Ok(((self.variant(),), options))
     }
 
-    /// Returns name, number of planes and unit of each feature of the plane set.
+    /// Returns the name, number of planes and unit of each feature of the plane set.
     fn features(&self) -> Vec<(&'static str, usize, f32)> {
         let features = self.0.planes.features.iter();
         features.map(|feature| (feature.name(), feature.num_planes(), feature.unit())).collect()
@@ -116,13 +116,13 @@ impl ChessState {
         Ok(Self(Chess::from_position(start::chess960(number), rules.0)))
     }
 
-    /// Returns the position written as a FEN, with or without its past.
+    /// Returns the position of a FEN, with or without its history.
     #[staticmethod]
     fn parse(rules: &ChessRules, text: &str) -> PyResult<Self> {
         notation::parse_state(text, rules.0).map(Self).map_err(PyValueError::new_err)
     }
 
-    /// Returns one line that `parse` reads back: the FEN and what of the past still matters.
+    /// Returns one line that `parse` reads back: the FEN and the relevant history.
     fn format(&self) -> String {
         notation::format_state(&self.0)
     }
@@ -141,7 +141,7 @@ impl ChessState {
         Ok(notation::uci_move(self.legal(action)?, &self.0))
     }
 
-    /// Returns a legal action in SAN, without signs of check.
+    /// Returns a legal action in SAN, without check signs.
     fn san(&self, action: u32) -> PyResult<String> {
         Ok(notation::san_move(self.legal(action)?, &self.0))
     }
@@ -157,20 +157,20 @@ impl ChessState {
         self.0.repetitions()
     }
 
-    /// Why the game is over, None while it is not.
+    /// Why the game is over, or None if it is not.
     #[getter]
     fn termination(&self) -> Option<&'static str> {
         self.0.termination().map(|termination| termination.name())
     }
 
-    /// Returns one of the numbers that gates cut.
+    /// Returns one of the measures used by gates.
     fn measure(&self, name: &str) -> PyResult<i64> {
         Ok(measure(name)?.of(&Compact::of(&self.0)))
     }
 
-    /// Returns how many leaves the tree of legal moves has at that depth; draws end nothing.
+    /// Returns the number of leaves of the tree of legal moves at that depth; draws do not end games.
     ///
-    /// None where `stop`, which is called now and then, said to end. Raises ValueError for a depth of more than 100.
+    /// None if `stop`, which is polled, returned true. Raises ValueError for a depth above 100.
     #[pyo3(signature = (depth, stop=None))]
     fn perft(&self, py: Python<'_>, depth: u32, stop: Option<Py<PyAny>>) -> PyResult<Option<u64>> {
         if depth > notation::DEEPEST_PERFT {
@@ -196,7 +196,7 @@ impl ChessState {
         Ok((slf.get_type().getattr("unpack")?, (ChessRules(*state.rules()), data)))
     }
 
-    /// Returns the `chess.Board` of the variant, without the moves that led to it.
+    /// Returns the `chess.Board` of the variant, without the move history.
     fn board<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("moemcts_chess.board")?.call_method1("board", (self.variant(), self.fen()))
     }
@@ -214,7 +214,7 @@ impl ChessState {
 
 #[pymethods]
 impl ChessViews {
-    /// Returns what each position is worth to its viewer at a glance, in centipawns, `[N]`.
+    /// Returns the static evaluation of each position for its viewer, in centipawns, `[N]`.
     pub fn glance<'py>(&self, py: Python<'py>) -> IntegerArray<'py> {
         let worth = |(state, viewer): &(Chess, usize)| {
             let centipawns = i64::from(moemcts_chess::evaluation::evaluate(state));
@@ -228,7 +228,7 @@ impl ChessViews {
         PyArray1::from_vec(py, scores)
     }
 
-    /// Returns one of the numbers that gates cut for each view, `[N]`.
+    /// Returns one of the measures used by gates for each view, `[N]`.
     fn measure<'py>(&self, py: Python<'py>, name: &str) -> PyResult<IntegerArray<'py>> {
         let measure = measure(name)?;
         let numbers: Vec<i64> = py.detach(|| self.0.iter().map(|(state, _)| measure.of(&Compact::of(state))).collect());
@@ -236,7 +236,7 @@ impl ChessViews {
     }
 }
 
-/// Returns the names of the numbers that gates cut.
+/// Returns the names of the measures used by gates.
 #[pyfunction]
 pub fn chess_measures() -> Vec<&'static str> {
     Measure::ALL.iter().map(|(name, _)| *name).collect()
@@ -248,20 +248,20 @@ pub fn chess_plane_sets() -> Vec<&'static str> {
     PLANE_SETS.iter().map(|set| set.name).collect()
 }
 
-/// Returns the names of the policy maps that have an index for every move of a variant.
+/// Returns the names of the policy maps that cover every move of a variant.
 #[pyfunction]
 pub fn chess_policy_maps(variant: &str) -> PyResult<Vec<&'static str>> {
     let own = Variant::named(variant).ok_or_else(|| unknown("variant", variant))?.policy;
     Ok(POLICY_MAPS.iter().filter(|map| map.covers(own)).map(|map| map.name).collect())
 }
 
-/// Returns positions as bytes and where each starts.
+/// Returns positions as bytes, and their offsets.
 #[pyfunction]
 pub fn chess_pack<'py>(py: Python<'py>, states: Vec<PyRef<'py, ChessState>>) -> PackedRows<'py> {
     pack_rows(py, states.iter(), |state, data| data.extend(notation::pack(&state.0)))
 }
 
-/// Returns one of the numbers that gates cut for each packed position, `[N]`.
+/// Returns one of the measures used by gates for each packed position, `[N]`.
 #[pyfunction]
 pub fn chess_measure<'py>(
     py: Python<'py>,
@@ -274,7 +274,8 @@ pub fn chess_measure<'py>(
     Ok(PyArray1::from_vec(py, py.detach(|| positions.iter().map(|position| measure.of(position)).collect())))
 }
 
-/// Returns where Lichess divides each game: rows of its first middlegame and endgame position, -1 for none.
+/// Returns the phase boundaries of each game by Lichess' rules: rows of its first middlegame and first endgame
+/// position, -1 if there is none.
 ///
 /// Game `i` has the packed positions `games[i]..games[i + 1]`.
 #[pyfunction]
@@ -297,13 +298,13 @@ pub fn chess_divisions<'py>(
     Ok((PyArray1::from_vec(py, middles), PyArray1::from_vec(py, ends)))
 }
 
-/// Reads the games of a PGN file, some hundred at a time.
+/// Reads the games of a PGN file, some hundreds at a time.
 #[pyclass(module = "moemcts._core")]
 pub struct ChessImporter(Importer);
 
 #[pymethods]
 impl ChessImporter {
-    /// Opens a file; raises OSError where that fails. Dates are numbers like 20171231.
+    /// Opens a file; raises OSError if that fails. Dates are numbers like 20171231.
     #[new]
     #[pyo3(signature = (path, rules, *, threads, min_elo=0, min_plies=0, max_plies=u32::MAX, results=vec![1, 0, -1],
                         since=0, until=u32::MAX))]
@@ -323,13 +324,13 @@ impl ChessImporter {
         Ok(Self(Importer::open(&path, rules.0, filter, threads)?))
     }
 
-    /// Bytes of the file that were read, and all of them.
+    /// Bytes of the file read so far, and its size.
     #[getter]
     fn progress(&self) -> (u64, u64) {
         self.0.progress()
     }
 
-    /// Returns the next games as arrays, or None after the last; raises OSError where the file is damaged.
+    /// Returns the next games as arrays, or None after the last; raises OSError if the file is damaged.
     fn next_games<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let importer = &mut self.0;
         let games = py.detach(|| importer.next_games()).map_err(|error| PyOSError::new_err(error.to_string()))?;

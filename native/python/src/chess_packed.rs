@@ -1,4 +1,4 @@
-//! Views of packed positions of the chess family: gates and planes read them as they lie in a dataset.
+//! Views of packed positions of the chess family, which gates and planes read in the format of datasets.
 
 use moemcts_chess::{notation, Compact, Rules};
 use moemcts_tree::Player;
@@ -14,12 +14,12 @@ type Bytes<'py> = PyReadonlyArray1<'py, u8>;
 type Integers<'py> = PyReadonlyArray1<'py, i64>;
 type IntegerArray<'py> = Bound<'py, PyArray1<i64>>;
 
-/// Views of packed positions, which become whole states only where something asks for these.
+/// Views of packed positions, which are unpacked into states only on demand.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct ChessPackedViews {
     rules: Rules,
     bytes: Vec<u8>,
-    /// Where each row starts, and where the last one ends.
+    /// The start of each row, and the end of the last one.
     offsets: Vec<usize>,
     players: Vec<u8>,
 }
@@ -30,7 +30,7 @@ impl ChessPackedViews {
     }
 
     fn compacts(&self) -> impl Iterator<Item = Compact> + '_ {
-        // Rows were seen to be long enough.
+        // The lengths of rows were checked before.
         (0..self.players.len()).filter_map(|row| Compact::from_bytes(self.row(row)))
     }
 
@@ -85,12 +85,12 @@ impl ChessPackedViews {
         Ok(taken)
     }
 
-    /// Returns the views of whole states; raises ValueError where bytes are no position.
+    /// Returns views of unpacked states; raises ValueError if bytes are not a valid position.
     fn unpacked(&self, py: Python<'_>) -> PyResult<ChessViews> {
         py.detach(|| (0..self.players.len()).map(|row| self.pair(row)).collect::<PyResult<_>>()).map(ChessViews)
     }
 
-    /// Returns the planes of each view, `[N, C, 8, 8]`, in the first rows of `out` where that is given.
+    /// Returns the planes of each view, `[N, C, 8, 8]`, in the first rows of `out` if given.
     #[pyo3(signature = (out=None))]
     fn observations<'py>(
         &self,
@@ -115,7 +115,7 @@ impl ChessPackedViews {
         PyArray1::from_iter(py, self.compacts().map(|position| i64::from(position.ply())))
     }
 
-    /// Returns one of the numbers that gates cut for each view, `[N]`.
+    /// Returns one of the measures used by gates for each view, `[N]`.
     fn measure<'py>(&self, py: Python<'py>, name: &str) -> PyResult<IntegerArray<'py>> {
         let measure = measure(name)?;
         let numbers: Vec<i64> = py.detach(|| self.compacts().map(|position| measure.of(&position)).collect());
@@ -147,7 +147,7 @@ impl ChessPackedViews {
         crate::playouts::playouts(py, &self.unpacked(py)?.0, 2, num, seed, discount)
     }
 
-    /// Searches each view by playouts; returns actions, visits and sums of values of each.
+    /// Searches each view by playouts; returns the actions, visits and value sums of each.
     #[pyo3(signature = (seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
     #[allow(clippy::too_many_arguments)]
     fn playout_search<'py>(
@@ -165,10 +165,10 @@ impl ChessPackedViews {
     }
 }
 
-/// Returns views of packed positions through the eyes of `players`.
+/// Returns views of packed positions from the point of view of `players`.
 ///
-/// Raises ValueError where there are not as many players, rows are too short or of another game. Whether they are
-/// positions of the game is seen when something asks for a state.
+/// Raises ValueError if the number of players differs, or rows are too short or of another game. The positions
+/// themselves are validated only when a state is needed.
 #[pyfunction]
 pub fn chess_unpack(
     rules: &ChessRules,

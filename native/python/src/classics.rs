@@ -1,4 +1,4 @@
-//! The classic board games: the same classes for each, and the agent that plays all of them.
+//! The classic board games: the same classes for each game, and the agent that plays all of them.
 
 use crate::game::{pack_rows, unpack_rows, PackedRows};
 use crate::native_game;
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// The agent that wins in one move, prevents such a win, and is otherwise random; searches take it as it is.
+/// The agent that wins in one move, prevents such a win, and is otherwise random; searches can use it natively.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct ClassicsCareful;
 
@@ -40,7 +40,7 @@ fn packed<R: Rules>(position: &Position<R>) -> Vec<u8> {
     record
 }
 
-/// Returns the position of a record, on a board of these rules.
+/// Returns the position of a record; an error if its board has another size.
 fn unpacked<R: Rules>(bytes: &[u8], rules: R) -> Result<Position<R>, String> {
     let position = Position::unpack(bytes)?;
     if position.rules == rules {
@@ -67,7 +67,7 @@ macro_rules! classic_game {
                 Ok(Self(Position::start(rules(rows, columns)?)))
             }
 
-            /// The position written as rows of cells, who moves and the ply.
+            /// Parses a position written as rows of cells, the player to move and the ply.
             #[staticmethod]
             #[pyo3(signature = (text, rows=None, columns=None))]
             fn parse(text: &str, rows: Option<usize>, columns: Option<usize>) -> PyResult<Self> {
@@ -78,7 +78,7 @@ macro_rules! classic_game {
                 self.0.format()
             }
 
-            /// The rows of the board as it is drawn, the top one first.
+            /// The rows of the drawn board, top row first.
             fn drawn(&self) -> Vec<String> {
                 self.0.drawn()
             }
@@ -111,12 +111,12 @@ macro_rules! classic_game {
 
         #[pymethods]
         impl $views {
-            /// The positions as bytes, one after the other, and where each starts and ends, `[N + 1]`.
+            /// Returns the packed positions and the offsets of each, `[N + 1]`.
             fn pack<'py>(&self, py: Python<'py>) -> PackedRows<'py> {
                 pack_rows(py, self.0.iter(), |(position, _), data| position.pack(data))
             }
 
-            /// Views of packed positions on a board of this size through the eyes of `players`, `[N]`.
+            /// Returns views of packed positions on a board of this size, from the point of view of `players`, `[N]`.
             #[staticmethod]
             #[pyo3(signature = (data, offsets, players, rows=None, columns=None))]
             fn unpack(
@@ -132,12 +132,12 @@ macro_rules! classic_game {
                 unpack_rows(py, data, offsets, players, |bytes| unpacked(bytes, rules)).map(Self)
             }
 
-            /// How many stones lie on the board, `[N]`.
+            /// Returns the number of stones on each board, `[N]`.
             fn stones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
                 PyArray1::from_iter(py, self.0.iter().map(|(position, _)| i64::from(position.taken().len())))
             }
 
-            /// The actions of the careful agent, drawn by one seed for each view.
+            /// Returns the actions of the careful agent, with one seed for each view.
             fn careful(&self, seeds: Vec<u64>) -> PyResult<Vec<u32>> {
                 if seeds.len() != self.0.len() || self.0.iter().any(|(position, _)| position.is_over()) {
                     return Err(PyValueError::new_err(

@@ -1,33 +1,33 @@
-//! Cross-entropy of policies for PyTorch's tensors on a CPU, as arrays of their memory.
+//! Cross-entropy of policies on the CPU, on arrays that share the memory of PyTorch tensors.
 
 use moemcts_learn::{Bf16, Losses, Number, Policies, Targets};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Logits `[N, A]` of 32 bits, or of 16 as the bits of bfloat16.
+/// Logits `[N, A]` as float32, or as the bits of bfloat16.
 #[derive(FromPyObject)]
 pub enum Logits<'py> {
     Single(PyReadonlyArray2<'py, f32>),
     Brain(PyReadonlyArray2<'py, Bf16>),
 }
 
-/// Where a gradient goes, `[N, A]` of the same kind as the logits.
+/// The output array of a gradient, `[N, A]` with the dtype of the logits.
 #[derive(FromPyObject)]
 pub enum Gradient<'py> {
     Single(PyReadwriteArray2<'py, f32>),
     Brain(PyReadwriteArray2<'py, Bf16>),
 }
 
-/// Numbers of each row, `[N]`.
+/// One number per row, `[N]`.
 type Column<'py> = Bound<'py, PyArray1<f32>>;
-/// Of each row, `[N]`.
+/// One action per row, `[N]`.
 type Actions<'py> = Bound<'py, PyArray1<i64>>;
-/// Where the rows begin and end, `[N + 1]`, their actions, and the shares of these.
+/// The offsets of the rows, `[N + 1]`, their actions, and the target probabilities of these.
 type Shares<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f32>);
 
-/// Returns `-log p(action)` of each row, weighed by the shares of its actions, its first best action, the first that is to
-/// have the largest share, its largest logit, and the logarithm of the sum of the exponentials of its logits less the
+/// Returns for each row: `-log p(action)` weighted by the target probabilities, the first action with the largest
+/// logit, the first with the largest target probability, the largest logit, and log-sum-exp of the logits minus the
 /// largest.
 #[pyfunction]
 pub fn cross_entropy<'py>(
@@ -46,8 +46,8 @@ pub fn cross_entropy<'py>(
     Ok((column(found.losses), best, wanted, column(found.largest), column(found.log_sums)))
 }
 
-/// Writes the gradient of the sum over rows of `factors` times cross-entropy into `out`; `sums` are the last two columns
-/// of `cross_entropy`.
+/// Writes the gradient of the sum over rows of `factors` times the cross-entropy into `out`; `sums` are the last two
+/// columns of `cross_entropy`.
 #[pyfunction]
 pub fn cross_entropy_gradient<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What turns a native game into Python's State, Views and Search classes.
+//! Shared implementation of the State, Views and Search classes of native games.
 
 use moemcts_tree::memory::zeros;
 use moemcts_tree::{Action, Agent, Observe, Player, Players, SearchError, State, CHANCE};
@@ -9,30 +9,30 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 use pyo3::BoundObject;
 
-/// A game as the bindings know it: how its values get in and out of Python.
+/// Conversion of a game's values from and to Python.
 pub trait Binding: Send + Sync + 'static {
     type State: State<Error: Into<PyErr> + Send> + Send + Sync + 'static;
     type Agent: Agent<Self::State> + Send + Sync + 'static;
-    /// Whether the game runs without the interpreter, and so on all cores.
+    /// Whether the game runs without the interpreter, and so in parallel.
     const IS_NATIVE: bool;
 
-    /// Returns copies of the views that a Python object holds.
+    /// Returns copies of the views in a Python object.
     fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(Self::State, Player)>>;
 
     /// Returns views as a Python object.
     fn views<'py>(&self, py: Python<'py>, pairs: Vec<(Self::State, Player)>) -> PyResult<Bound<'py, PyAny>>;
 
-    /// Returns 64 bits over the rules and the encodings of a state's game; 0 where only Python knows them.
+    /// Returns a 64-bit hash of the rules and encodings of a state's game; 0 for a game written in Python.
     fn rules_key(&self, state: &Self::State) -> u64;
 
-    /// Returns the native agent that a Python object holds.
+    /// Returns the native agent in a Python object.
     fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<Self::Agent>;
 }
 
 /// `moemcts.errors.UnlawfulGame`, a ValueError.
 static UNLAWFUL_GAME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// Turns a search's failure into the exception that Python code expects of it.
+/// Converts a search error to the exception that Python code expects.
 pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     match error {
         SearchError::Game(error) => error.into(),
@@ -42,7 +42,7 @@ pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     }
 }
 
-/// Returns the exception for what a game gave and must not.
+/// Returns the exception for a violation of the contract of games.
 pub fn unlawful(py: Python<'_>, reason: String) -> PyErr {
     match UNLAWFUL_GAME.import(py, "moemcts.errors", "UnlawfulGame") {
         Ok(kind) => PyErr::from_type(kind.clone(), reason),
@@ -50,12 +50,12 @@ pub fn unlawful(py: Python<'_>, reason: String) -> PyErr {
     }
 }
 
-/// Returns players as Python numbers them: chance is -1.
+/// Returns players as Python numbers them, with chance as -1.
 pub fn numbered(players: Players) -> Vec<i64> {
     players.iter().map(|player| if player == CHANCE { -1 } else { player as i64 }).collect()
 }
 
-/// Returns the player of a number that Python gave.
+/// Converts a player number from Python, with -1 as chance.
 pub fn player(number: i64) -> PyResult<Player> {
     match usize::try_from(number) {
         Ok(player) if player < Players::MAX => Ok(player),
@@ -64,7 +64,7 @@ pub fn player(number: i64) -> PyResult<Player> {
     }
 }
 
-/// Returns the player of a number that Python gave; raises ValueError unless it plays the state's game.
+/// Converts a player number from Python; raises ValueError unless it is a player of the state's game.
 pub fn seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
     let num_players = state.dimensions().num_players;
     usize::try_from(number)
@@ -73,7 +73,7 @@ pub fn seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
         .ok_or_else(|| PyValueError::new_err(format!("expected a player below {num_players}, got {number}")))
 }
 
-/// Returns the actions of numbers that Python gave; whether they are legal is another question.
+/// Converts action numbers from Python, without a check whether they are legal.
 pub fn joint(numbers: &[i64]) -> PyResult<Vec<Action>> {
     let action = |&number: &i64| Action::try_from(number).map_err(|_| number);
     numbers.iter().map(action).collect::<Result<_, _>>().map_err(|number| {
@@ -99,12 +99,12 @@ pub fn search_actions<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -
     Ok(actions)
 }
 
-/// Returns the position after a joint action; raises ValueError unless each active player has one legal action, and
-/// where the game is over.
+/// Returns the position after a joint action; raises ValueError unless each active player has one legal action, or if
+/// the game is over.
 pub fn play<S: State<Error: Into<PyErr>>>(state: &S, joint: &[Action]) -> PyResult<S> {
     let players = active_players(state)?;
     if players.is_empty() {
-        // No action for no player is what would fit, and a game does not know how to go on.
+        // An empty joint action would match zero active players, but a game that is over cannot be played.
         return Err(PyValueError::new_err("expected a position in which the game goes on, got one where it is over"));
     }
     if joint.len() != players.len() {
@@ -139,7 +139,7 @@ pub fn rewards<'py, S: Observe<Error: Into<PyErr>>>(py: Python<'py>, state: &S) 
     Ok(PyArray1::from_vec(py, out))
 }
 
-/// Returns the probabilities of the outcomes of chance; raises ValueError where it does not move.
+/// Returns the probabilities of the outcomes of chance; raises ValueError if the position is not a chance node.
 pub fn chances<'py, S: State<Error: Into<PyErr>>>(py: Python<'py>, state: &S) -> PyResult<Bound<'py, PyArray1<f32>>> {
     if !active_players(state)?.contains(CHANCE) {
         return Err(PyValueError::new_err("expected a position where chance moves"));
@@ -165,7 +165,7 @@ pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
     PyArray1::from_vec(py, out).reshape(shape)
 }
 
-/// Encodes all views without the interpreter, `[N, C, H, W]`: into the first rows of `out`, or into new memory.
+/// Encodes all views without the interpreter, `[N, C, H, W]`, in the first rows of `out` or in a new array.
 pub fn observations<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
@@ -178,9 +178,9 @@ pub fn observations<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     })
 }
 
-/// Returns the planes that `observe` writes for each row into zeros, `[N, C, H, W]`.
+/// Returns the planes that `observe` writes for each row, `[N, C, H, W]`; it gets planes of zeros.
 ///
-/// They lie in the first rows of `out`, which is `[M, C, H, W]` with `M` at least `N`, or in new memory.
+/// They are in the first rows of `out`, which is `[M, C, H, W]` with `M >= N`, or in a new array.
 pub fn encoded<'py>(
     py: Python<'py>,
     num: usize,
@@ -217,7 +217,7 @@ pub fn encoded<'py>(
     out.as_any().get_item(rows)?.cast_into::<PyArray4<f32>>().map_err(Into::into)
 }
 
-/// Returns the keys of native positions, without the interpreter.
+/// Returns the keys of native positions; releases the interpreter.
 pub fn keys<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
@@ -226,7 +226,7 @@ pub fn keys<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     Ok(PyArray1::from_vec(py, keys.map_err(Into::into)?))
 }
 
-/// Returns what is legal for the viewers of native positions, found without the interpreter, `[N, A]`.
+/// Returns the legal actions of the viewers of native positions, `[N, A]`; releases the interpreter.
 pub fn legal_mask<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
@@ -247,7 +247,7 @@ pub fn legal_mask<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     PyArray1::from_vec(py, mask.map_err(Into::into)?).reshape([pairs.len(), num_actions])
 }
 
-/// Returns positions and who views them; raises ValueError for positions of two sizes.
+/// Returns views; raises ValueError for positions of different dimensions.
 pub fn pairs<S: Observe>(given: impl Iterator<Item = PyResult<(S, Player)>>) -> PyResult<Vec<(S, Player)>> {
     let mut found = Vec::with_capacity(given.size_hint().0);
     let mut first = None;
@@ -271,10 +271,10 @@ pub fn pairs<S: Observe>(given: impl Iterator<Item = PyResult<(S, Player)>>) -> 
     Ok(found)
 }
 
-/// Bytes of several positions, and where each starts and the last one ends.
+/// Packed positions: the bytes of all of them, and the offsets, including the end of the last.
 pub type PackedRows<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>);
 
-/// Returns what `pack` appends for each position.
+/// Packs positions; `pack` appends the bytes of one.
 pub fn pack_rows<'py, S>(
     py: Python<'py>,
     states: impl Iterator<Item = S>,
@@ -289,7 +289,7 @@ pub fn pack_rows<'py, S>(
     (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
 }
 
-/// Returns the bytes of each row; raises ValueError where offsets do not ascend within the data.
+/// Returns the bytes of each row; raises ValueError unless offsets ascend within the data.
 pub fn packed_rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
     let row = |bounds: &[i64]| data.get(usize::try_from(bounds[0]).ok()?..usize::try_from(bounds[1]).ok()?);
     offsets
@@ -300,7 +300,7 @@ pub fn packed_rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]
         .collect()
 }
 
-/// Returns the bytes of each row and who views it; raises ValueError where there are not as many players.
+/// Returns the bytes and the viewer of each row; raises ValueError if the number of players differs.
 pub fn packed_views<'a>(data: &'a [u8], offsets: &[i64], players: &[i64]) -> PyResult<Vec<(&'a [u8], i64)>> {
     let rows = packed_rows(data, offsets)?;
     if rows.len() != players.len() {
@@ -309,8 +309,8 @@ pub fn packed_views<'a>(data: &'a [u8], offsets: &[i64], players: &[i64]) -> PyR
     Ok(rows.into_iter().zip(players.iter().copied()).collect())
 }
 
-/// Returns the positions that `unpack` reads without the interpreter, and who views them; raises ValueError naming the
-/// row where it says what is wrong, or where nobody views it.
+/// Unpacks positions without the interpreter and returns their views; raises ValueError with the row number if `unpack`
+/// fails or the viewer is not a player of the game.
 pub fn unpack_rows<S: Observe + Send>(
     py: Python<'_>,
     data: &[u8],
@@ -332,24 +332,24 @@ pub fn unpack_rows<S: Observe + Send>(
     pairs(found.map_err(PyValueError::new_err)?.into_iter().map(Ok))
 }
 
-/// Returns the number of players of the game that views are of, 0 where there are no views.
+/// Returns the number of players of the views' game, or 0 without views.
 pub fn num_players<S: Observe>(pairs: &[(S, Player)]) -> usize {
     pairs.first().map_or(0, |(state, _)| state.dimensions().num_players)
 }
 
-/// Returns the given rows in that order; raises IndexError where there is no such row.
+/// Returns the given rows in that order; raises IndexError if there is no such row.
 pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[i64]) -> PyResult<Vec<(S, Player)>> {
     rows.iter().map(|&number| Ok(pairs[row(number, pairs.len())?].clone())).collect()
 }
 
-/// Returns the row of a number that Python gave; raises IndexError where there is no such row.
+/// Converts a row number from Python; raises IndexError if there is no such row.
 pub fn row(number: i64, len: usize) -> PyResult<usize> {
     usize::try_from(number).ok().filter(|&row| row < len).ok_or_else(|| {
         pyo3::exceptions::PyIndexError::new_err(format!("expected a row from 0 on and below {len}, got {number}"))
     })
 }
 
-/// Returns row numbers given as an array or a list, whether or not there are such rows.
+/// Returns row numbers given as an array or a list, without a range check.
 pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     if let Ok(array) = object.cast::<PyArray1<i64>>() {
         return Ok(array.readonly().as_array().iter().copied().collect());
@@ -364,7 +364,7 @@ pub fn view<'py>(py: Python<'py>, state: impl IntoPyObject<'py>, player: Player)
     class.call1(PyTuple::new(py, [state, player.into_pyobject(py)?.into_any().unbind()])?)
 }
 
-/// Returns how errors name a player.
+/// Returns the name of a player in errors.
 fn named(player: Player) -> String {
     if player == CHANCE {
         "chance".to_owned()
@@ -382,7 +382,7 @@ fn check_active<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyRe
     Err(PyValueError::new_err(format!("expected one of the active players {players:?}, got {}", got[0])))
 }
 
-/// Refuses agents for games that bring none.
+/// Rejects agents for games without native ones.
 pub fn no_agent(object: &Bound<'_, PyAny>) -> PyResult<moemcts_tree::NoAgent> {
     Err(PyValueError::new_err(format!("this game has no native agents, got {object}")))
 }

@@ -1,4 +1,4 @@
-//! Trees on their way from one search to the next.
+//! Trees kept between searches.
 
 use moemcts_tree::{Agent, Config, Player, Players, State, Tree};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 /// A tree of any game.
 type AnyTree = Box<dyn Any + Send>;
 
-/// The agents of players outside of one tree; only the same objects are the same agents.
+/// The external agents of one tree; they are equal if they are the same objects.
 #[derive(Clone, Default)]
 pub struct Outside(Arc<[(Player, Py<PyAny>)]>);
 
@@ -25,7 +25,7 @@ impl PartialEq for Outside {
     }
 }
 
-/// What the statistics and the proofs of a tree rest on: where it differs, they are those of another game.
+/// What the statistics and proofs of a tree depend on; a search with other terms cannot reuse it.
 #[derive(Clone, PartialEq)]
 pub struct Terms {
     rules_key: u64,
@@ -34,7 +34,7 @@ pub struct Terms {
     utility_sum: Option<f64>,
     teams: Vec<Players>,
     draws_replies: bool,
-    /// Only a solver counts what is proven, and reads it.
+    /// Proofs are recorded and used only with a solver.
     solver: bool,
     outside: Outside,
 }
@@ -54,25 +54,25 @@ impl Terms {
     }
 }
 
-/// A searched tree that may be gone on with, once; it fits only the kind of search that made it.
+/// A searched tree that one search can continue, once; it fits only the kind of search that made it.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct KeptTree {
     tree: Mutex<Option<AnyTree>>,
     copied: fn(&(dyn Any + Send)) -> Option<AnyTree>,
     terms: Terms,
-    /// Whether its states are copied without the interpreter.
+    /// Whether its states can be copied without the interpreter.
     is_native: bool,
-    /// How many nodes it has, or had when it was kept.
+    /// The number of nodes, as of when it was kept if it has been taken.
     #[pyo3(get)]
     num_nodes: usize,
-    /// The key of its root; None of an empty search's, and where a game in Python fails to say.
+    /// The key of the root; None if the search was empty, or if a game in Python failed to compute it.
     #[pyo3(get)]
     root_key: Option<u64>,
 }
 
 #[pymethods]
 impl KeptTree {
-    /// Returns another one with an equal tree; with none where this one was gone on with.
+    /// Returns a copy with an equal tree, or without one if it has been taken.
     fn __copy__(&self, py: Python<'_>) -> Self {
         let copy = || self.tree.lock().ok().and_then(|tree| tree.as_deref().and_then(self.copied));
         let tree = if self.is_native { py.detach(copy) } else { copy() };
@@ -96,7 +96,7 @@ impl KeptTree {
         }
     }
 
-    /// Returns the tree, for a search that goes on with it; afterwards there is none.
+    /// Takes the tree out, for a search that continues it; afterwards there is none.
     pub fn take(&self) -> Option<AnyTree> {
         self.tree.lock().ok().and_then(|mut tree| tree.take())
     }
@@ -110,7 +110,7 @@ impl KeptTree {
     }
 }
 
-/// Returns an equal tree, if it is of this kind.
+/// Returns a copy of the tree, if it is of this type.
 fn copied<T: Any + Clone + Send>(tree: &(dyn Any + Send)) -> Option<AnyTree> {
     tree.downcast_ref::<T>().map(|tree| -> AnyTree { Box::new(tree.clone()) })
 }

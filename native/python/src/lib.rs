@@ -1,4 +1,4 @@
-//! `moemcts._core`: the native search and the native games, as Python sees them.
+//! `moemcts._core`: Python bindings of the native search and the native games.
 
 mod alpha_beta;
 mod cache_index;
@@ -61,11 +61,11 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyTuple;
 
-    /// Notes which classes are positions, so that `moemcts.native` can register them.
+    /// Collects the state classes, so that `moemcts.native` can register them.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
-        // NumPy's interface is looked up at its first use; a Ctrl-C noticed in the middle of that would be a panic.
+        // NumPy's C API is loaded on first use; a Ctrl-C during that would cause a panic.
         drop(numpy::PyArray1::<u8>::zeros(py, 0, false));
         let states = [
             py.get_type::<ChessState>(),

@@ -1,8 +1,8 @@
-//! The Python classes of a native game: its state, its views and its search.
+//! The Python classes of a native game: state, views and search.
 
-/// Defines the Python classes of one native game: its state, its views and its search.
+/// Defines the Python classes of one native game: state, views and search.
 ///
-/// More methods of the state and the views go into further `#[pymethods]` blocks.
+/// Further methods of the state and the views go into separate `#[pymethods]` blocks.
 #[macro_export]
 macro_rules! native_game {
     (
@@ -11,7 +11,7 @@ macro_rules! native_game {
     ) => {
         pub struct $binding;
 
-        /// A position; nothing changes it.
+        /// An immutable position.
         #[pyclass(frozen, module = "moemcts._core")]
         #[derive(Clone)]
         pub struct $py_state(pub $state);
@@ -77,13 +77,13 @@ macro_rules! native_game {
             }
         }
 
-        /// Views of positions, encoded together.
+        /// A batch of views that are encoded together.
         #[pyclass(frozen, module = "moemcts._core")]
         pub struct $py_views(pub Vec<($state, usize)>);
 
         #[pymethods]
         impl $py_views {
-            /// Makes views of pairs of a state and a player.
+            /// Creates views from pairs of a state and a player.
             #[new]
             fn new(pairs: Vec<(PyRef<'_, $py_state>, i64)>) -> PyResult<Self> {
                 let pairs = pairs.iter().map(|(state, player)| {
@@ -122,7 +122,7 @@ macro_rules! native_game {
                 $crate::game::take(&self.0, &$crate::game::rows(rows)?).map(Self)
             }
 
-            /// Returns the planes of each view, `[N, C, H, W]`, in the first rows of `out` where that is given.
+            /// Returns the planes of each view, `[N, C, H, W]`, in the first rows of `out` if given.
             #[pyo3(signature = (out=None))]
             fn observations<'py>(
                 &self,
@@ -162,7 +162,7 @@ macro_rules! native_game {
                 $crate::playouts::playouts(py, &self.0, $crate::game::num_players(&self.0), num, seed, discount)
             }
 
-            /// Plays on from each view by native agents, one per player, and at random for whom there is none.
+            /// Plays on from each view with native agents, one per player, at random for players without one.
             #[pyo3(signature = (plies, agents, seed, *, discount=1.0))]
             #[allow(clippy::type_complexity)]
             fn roll_out<'py>(
@@ -182,7 +182,7 @@ macro_rules! native_game {
                 Ok((Self(pairs), paid, scales))
             }
 
-            /// Searches each view by playouts; returns actions, visits and sums of values of each.
+            /// Searches each view by playouts; returns the actions, visits and value sums of each.
             #[pyo3(signature = (seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
             #[allow(clippy::too_many_arguments)]
             fn playout_search<'py>(
@@ -208,7 +208,7 @@ macro_rules! native_game {
             fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<($state, usize)>> {
                 match views.cast::<$py_views>() {
                     Ok(views) => Ok(views.get().0.clone()),
-                    // Packed views know how to become these.
+                    // Packed views can be unpacked.
                     Err(_) => Ok(views.call_method0("unpacked")?.cast::<$py_views>()?.get().0.clone()),
                 }
             }

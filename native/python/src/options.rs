@@ -1,4 +1,4 @@
-//! The numbers of a search, as Python gives them: `SearchConfig.options`.
+//! Conversion of a search's settings from Python: `SearchConfig.options`.
 
 use moemcts_tree::{Config, EarlyEnd, Exploration, GumbelRoot, Limits, Player, Unpruning};
 use pyo3::exceptions::PyValueError;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::Duration;
 
-/// Returns an option; raises ValueError where it is missing.
+/// Returns an option; raises ValueError if it is missing.
 pub fn option<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
 where
     T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
@@ -17,7 +17,7 @@ where
     value.extract().map_err(Into::into)
 }
 
-/// Returns the numbers of a search from all of its options.
+/// Returns the configuration of a search from all of its options.
 pub fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
     let simulations = option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX);
     Ok(Config {
@@ -51,7 +51,7 @@ pub fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         limits: Limits {
             simulations,
             nodes: option::<Option<u32>>(options, "nodes")?.unwrap_or(u32::MAX),
-            // More than a duration holds is no limit.
+            // Seconds beyond the range of a duration are no limit.
             time: option::<Option<f64>>(options, "seconds")?.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
             entries: Limits::ENTRIES,
         },

@@ -1,15 +1,15 @@
-//! Rows of packed positions, gathered from where they lie into one array.
+//! Gathers rows of packed positions from several arrays into one.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
-/// Bytes of several rows, and where each row starts.
+/// The bytes of several rows, and their offsets.
 type Gathered<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>);
 
 /// Returns rows of packed positions as bytes and offsets: row `i` is row `rows[i]` of part `parts[i]`.
 ///
-/// A part is data and offsets. The interpreter runs on meanwhile: parts may lie on a disk.
+/// A part is its data and its offsets. Releases the interpreter, as parts may be on a disk.
 #[pyfunction]
 pub fn gather_rows<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Random playouts and the searches that rest on them, for native views and for games written in Python.
+//! Random playouts and playout searches, for native views and for games written in Python.
 
 use crate::game::Binding;
 use crate::python_game::PythonBinding;
@@ -9,10 +9,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// Actions, visits and sums of values of one root.
+/// Actions, visits and value sums of one root.
 pub type Arms<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
-/// Random playouts from each view, checked and ready.
+/// Validated arguments of random playouts from each view.
 struct Playouts<'a, S> {
     pairs: &'a [(S, Player)],
     num_players: usize,
@@ -22,7 +22,7 @@ struct Playouts<'a, S> {
     longest: u32,
 }
 
-/// One search by playouts for each view, checked and ready.
+/// Validated arguments of one playout search for each view.
 struct PlayoutSearches<'a, S> {
     pairs: &'a [(S, Player)],
     num_players: usize,
@@ -32,7 +32,7 @@ struct PlayoutSearches<'a, S> {
 
 /// Returns the mean returns of `num` random playouts from each view of a native game, by player, `[N, P]`.
 ///
-/// A row depends on its position, its player and the seed.
+/// A row depends only on its position, its player and the seed.
 pub fn playouts<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
@@ -143,7 +143,7 @@ fn arrays(py: Python<'_>, found: Vec<Vec<Arm>>) -> Vec<Arms<'_>> {
         .collect()
 }
 
-/// Checks the numbers that Python gives.
+/// Validates the settings that Python passes.
 pub fn config(
     playouts: Option<u32>,
     seconds: Option<f64>,
@@ -164,7 +164,7 @@ pub fn config(
     check_discount(discount)?;
     Ok(PlayoutConfig {
         playouts: playouts.unwrap_or(u32::MAX),
-        // A time that no clock can hold is no limit.
+        // Seconds beyond the range of a duration are no limit.
         time: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         exploration,
         depth: depth.unwrap_or(u32::MAX),
@@ -173,10 +173,10 @@ pub fn config(
     })
 }
 
-/// Does what the views of native games do, for views `[(state, player)]` of a game written in Python, of which none is
-/// longer than `longest` plies: one that goes on is unlawful.
+/// Does the same as the views of native games for views `[(state, player)]` of a game written in Python. A game of more
+/// than `longest` plies is unlawful.
 ///
-/// The interpreter is not left: every call of the state's methods would wait until other threads let it in again.
+/// The interpreter is not released: every method call on a state would have to wait to reacquire it.
 #[pyfunction]
 #[pyo3(signature = (views, num_players, longest, num, seed, *, discount=1.0))]
 pub fn python_playouts<'py>(
@@ -192,8 +192,8 @@ pub fn python_playouts<'py>(
     playouts.table(views.py(), playouts.means()?)
 }
 
-/// Does what the views of native games do, for views `[(state, player)]` of a game written in Python; as in
-/// `python_playouts`, the interpreter is not left.
+/// Does the same as the views of native games for views `[(state, player)]` of a game written in Python; as in
+/// `python_playouts`, the interpreter is not released.
 #[pyfunction]
 #[pyo3(signature = (views, num_players, longest, seeds, *, playouts=None, seconds=None, exploration=None, depth=None,
     discount=1.0))]
@@ -223,7 +223,7 @@ fn pairs(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::
     PythonBinding::new(views.clone().unbind()).pairs(views)
 }
 
-/// Raises ValueError for what is no discount.
+/// Raises ValueError unless the discount is in (0, 1].
 pub fn check_discount(discount: f64) -> PyResult<()> {
     if 0.0 < discount && discount <= 1.0 {
         return Ok(());
@@ -231,7 +231,7 @@ pub fn check_discount(discount: f64) -> PyResult<()> {
     Err(PyValueError::new_err(format!("expected a discount in (0, 1], got {discount}")))
 }
 
-/// Returns a number of players that a set of them holds; raises ValueError for others.
+/// Returns the number of players; raises ValueError unless it fits into a set of players.
 pub fn checked(num_players: usize) -> PyResult<usize> {
     match num_players {
         1..=Players::MAX => Ok(num_players),

@@ -1,4 +1,4 @@
-//! Pommerman: its rules, states, views and scripted agents, and what its tests replay.
+//! Pommerman: rules, states, views and scripted agents, and the replay functions of its tests.
 
 use crate::game::{pack_rows, seat, unpack_rows, PackedRows};
 use crate::native_game;
@@ -44,7 +44,7 @@ impl PommermanState {
         Self(State::new(rules.0, corners, &mut Rng::new(seed)))
     }
 
-    /// The state that these arrays describe, as the traces of the reference have them.
+    /// The state described by these arrays, in the format of the reference's traces.
     ///
     /// `board` and `items` `[n, n]` uint8, `agents` `[P, 6]`, `bombs` `[B, 6]` and `flames` `[F, 3]` int8.
     #[staticmethod]
@@ -132,22 +132,22 @@ impl PommermanState {
         PommermanRules(*self.0.rules())
     }
 
-    /// Whether the reference says `done`, or nobody lives.
+    /// Whether the reference says `done`, or no player is alive.
     #[getter]
     fn is_over(&self) -> bool {
         self.0.is_over()
     }
 
-    /// Which players live, ascending.
+    /// The living players, ascending.
     #[getter]
     fn living<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let agents = self.0.agents().iter().enumerate();
         PyTuple::new(py, agents.filter(|(_, agent)| agent.alive).map(|(player, _)| player).collect::<Vec<_>>())
     }
 
-    /// Plays one step as the reference does, one action per player, also of the dead.
+    /// Plays one step as the reference does, with one action per player, dead ones included.
     ///
-    /// Returns the state, the rewards `[P]`, done, and the reference's result (0 win, 2 tie, 3 incomplete).
+    /// Returns the new state, the rewards `[P]`, done, and the reference's result (0 win, 2 tie, 3 incomplete).
     fn step(&self, actions: Vec<i64>) -> PyResult<(Self, Vec<i8>, bool, u8)> {
         let num_players = self.0.num_players();
         if actions.len() != num_players || actions.iter().any(|action| !(0..=5).contains(action)) {
@@ -162,7 +162,7 @@ impl PommermanState {
         Ok((Self(next), outcome.rewards[..num_players].to_vec(), outcome.done, outcome.ending as u8))
     }
 
-    /// What `player` observes: the maps of the reference's dictionary as uint8, its numbers and lists.
+    /// What `player` observes: the reference's observation dictionary, with its maps as uint8.
     fn observed<'py>(&self, py: Python<'py>, player: i64) -> PyResult<Bound<'py, PyDict>> {
         let seen = self.0.observation(seat(&self.0, player)?);
         let dict = PyDict::new(py);
@@ -187,7 +187,7 @@ impl PommermanState {
         Ok(dict)
     }
 
-    /// The state as `player` may know it: no hidden items, and in fog nothing out of sight.
+    /// The state as known to `player`: without hidden items, and in fog without anything out of sight.
     fn perceived(&self, player: i64) -> PyResult<Self> {
         Ok(Self(self.0.perceived(seat(&self.0, player)?)))
     }
@@ -242,12 +242,12 @@ impl PommermanState {
 
 #[pymethods]
 impl PommermanViews {
-    /// The positions as bytes, one after the other, and where each starts and ends, `[N + 1]`.
+    /// Returns the packed positions and the offsets of each, `[N + 1]`.
     fn pack<'py>(&self, py: Python<'py>) -> PackedRows<'py> {
         pack_rows(py, self.0.iter(), |(state, _), data| data.extend(state.pack()))
     }
 
-    /// Views of packed positions with these rules through the eyes of `players`, `[N]`.
+    /// Returns views of packed positions with these rules, from the point of view of `players`, `[N]`.
     #[staticmethod]
     fn unpack(
         py: Python<'_>,
@@ -264,17 +264,17 @@ impl PommermanViews {
         unpack_rows(py, data, offsets, players, unpack).map(Self)
     }
 
-    /// Manhattan distance to the nearest living opponent that the player sees, `[N]`.
+    /// Manhattan distances to the nearest living opponent that the player sees, `[N]`.
     fn nearest_opponents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.0.iter().map(|(state, player)| i64::from(state.nearest_opponent(*player))))
     }
 
-    /// How many opponents live, `[N]`.
+    /// The number of living opponents, `[N]`.
     fn num_opponents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.0.iter().map(|(state, player)| i64::from(state.num_opponents(*player))))
     }
 
-    /// The actions that scripted players choose, one for each view; their memories change.
+    /// The actions chosen by scripted players, one for each view; updates their memories.
     fn choose(&self, players: Vec<Bound<'_, PommermanPlayer>>) -> PyResult<Vec<u32>> {
         if players.len() != self.0.len() {
             return Err(value_error(format!("expected {} players, got {}", self.0.len(), players.len())));
@@ -284,13 +284,13 @@ impl PommermanViews {
     }
 }
 
-/// What each of the 23 planes shows.
+/// The names of the 23 planes.
 #[pyfunction]
 pub fn pommerman_planes() -> Vec<&'static str> {
     PLANE_NAMES.to_vec()
 }
 
-/// Returns the numbers of an array of any shape, row-major.
+/// Returns the elements of an array of any shape in row-major order.
 pub(crate) fn flat<T: Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let array = array
         .cast::<PyArrayDyn<T>>()

@@ -1,4 +1,4 @@
-//! The adapter through which a game written in Python enters the native tree.
+//! Adapter for games written in Python.
 
 use crate::game::{unlawful, Binding};
 use moemcts_tree::{Action, NoAgent, Player, Players, State, CHANCE};
@@ -7,19 +7,19 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// How far returns of low precision may be outside [-1, 1].
+/// Allowed excess of low-precision returns beyond [-1, 1].
 const TOLERANCE: f32 = 1e-3;
 
-/// Characters of a value that an error shows.
+/// Maximum number of characters of a value shown in an error.
 const MOST_SHOWN: usize = 100;
 
-/// `State.rewards` itself, which says that nothing is paid.
+/// The default `State.rewards`, which returns zeros.
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// A Python state; every method asks the interpreter.
+/// A Python state; every method calls into the interpreter.
 pub struct PythonState {
     state: Py<PyAny>,
-    /// Whether its class says what steps pay; most pay nothing, and need not be asked.
+    /// Whether its class overrides `rewards`; the others are not asked.
     pays: bool,
 }
 
@@ -110,7 +110,7 @@ impl State for PythonState {
     fn key(&self) -> PyResult<u64> {
         Python::attach(|py| {
             let key = self.state.bind(py).call_method0(intern!(py, "key"))?;
-            // Python's `hash` is below 0 for half of all positions: the same 64 bits.
+            // Python's `hash` is negative for half of all positions; its 64 bits are reinterpreted.
             let signed = |error| key.extract::<i64>().map(i64::cast_unsigned).map_err(|_| error);
             key.extract().or_else(signed).map_err(refused(&key, "a key, a whole number of 64 bits"))
         })
@@ -137,7 +137,7 @@ impl PythonState {
     }
 }
 
-/// Returns whether a state's class has `rewards` of its own.
+/// Returns whether a state's class overrides `rewards`.
 fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = state.py();
     let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
@@ -147,7 +147,7 @@ fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!rewards.is(nothing))
 }
 
-/// Writes a number per player that the game gave.
+/// Writes the game's numbers, one per player.
 fn write(given: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> {
     let wanted = format!("{what} of {} players, all numbers", out.len());
     let numbers: Vec<f32> = given.extract().map_err(refused(given, &wanted))?;
@@ -158,7 +158,8 @@ fn write(given: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> 
     Ok(())
 }
 
-/// Returns what turns Python's complaint of a value that the game gave into UnlawfulGame; other errors stay.
+/// Returns a function that converts Python's type and value errors about a game's value to UnlawfulGame; other errors
+/// are kept.
 fn refused<'a>(given: &'a Bound<'_, PyAny>, wanted: &'a str) -> impl FnOnce(PyErr) -> PyErr + 'a {
     move |error| {
         let py = given.py();
@@ -171,13 +172,13 @@ fn refused<'a>(given: &'a Bound<'_, PyAny>, wanted: &'a str) -> impl FnOnce(PyEr
     }
 }
 
-/// Returns how a value is shown in an error.
+/// Returns the representation of a value in errors.
 fn shown(given: &Bound<'_, PyAny>) -> String {
     let text = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
     text.chars().take(MOST_SHOWN).collect()
 }
 
-/// Holds the game, which knows how to make views.
+/// The game, which can create views.
 pub struct PythonBinding(Py<PyAny>);
 
 impl PythonBinding {

@@ -8,15 +8,15 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What each player was paid on the way, and for whom nothing is left to be valued what is decided, `[N, P]`.
+/// Each player's rewards on the way, plus the decided return of players with nothing left to evaluate, `[N, P]`.
 pub type Paid<'py> = Bound<'py, PyArray2<f32>>;
 
-/// What each player's value at the end is worth where the rollout began, `[N, P]`; 0 where nothing is left to be valued.
+/// Factor of each player's value of the final position, `[N, P]`; 0 if nothing is left to evaluate.
 pub type Scales<'py> = Bound<'py, PyArray2<f32>>;
 
-/// Plays on from each view, every player by its agent; returns where that led, what was paid, and scales.
+/// Plays on from each view with an agent per player; returns the final positions, the rewards and the factors.
 ///
-/// A row depends on its position, its player and the seed.
+/// A row depends only on its position, its player and the seed.
 #[allow(clippy::type_complexity)]
 pub fn roll_out<'py, S, A>(
     py: Python<'py>,

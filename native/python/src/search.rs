@@ -1,4 +1,4 @@
-//! The search class, the same for every game.
+//! The implementation of the search classes, the same for every game.
 
 mod evaluations;
 mod results;
@@ -22,11 +22,11 @@ pub struct Core<B: Binding> {
     binding: B,
     num_players: usize,
     is_parallel: bool,
-    /// How many descents each tree makes, unless `limit` says otherwise until the next reset.
+    /// Descents per tree, unless overridden by `limit` until the next reset.
     simulations: u32,
     search: Search<B::State, B::Agent>,
     viewers: Vec<Player>,
-    /// Who answers from outside, for each tree.
+    /// The external agents of each tree.
     outside: Vec<Outside>,
     selected: Range<usize>,
 }
@@ -47,7 +47,7 @@ impl<B: Binding> Core<B> {
         })
     }
 
-    /// Returns the views to be evaluated; there are none when the search is over or waits for replies only.
+    /// Returns the views to evaluate; there are none when the search is over or waits only for replies.
     pub fn select<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>
     where
         SearchOf<B>: Send,
@@ -94,7 +94,7 @@ impl<B: Binding> Core<B> {
         self.search.fail();
     }
 
-    /// Sets how many descents each tree may have made since the last reset.
+    /// Sets the limit on the descents of each tree since the last reset.
     pub fn limit(&mut self, simulations: u32) {
         self.search.config.limits.simulations = simulations;
     }
@@ -103,7 +103,7 @@ impl<B: Binding> Core<B> {
         (self.search.num_batches, self.search.num_rows)
     }
 
-    /// Hands out the trees of the roots in order; the search is empty afterwards.
+    /// Returns the trees of the roots in order; the search is empty afterwards.
     pub fn keep(&mut self) -> Vec<KeptTree>
     where
         Tree<B::State, B::Agent>: Send,
@@ -131,7 +131,7 @@ impl<B: Binding> Core<B> {
     }
 }
 
-/// Returns whether the threads of all searches are in this process: they stay behind where one is forked.
+/// Returns whether the thread pool belongs to this process: threads do not survive a fork.
 fn has_threads() -> bool {
     static OWNER: OnceLock<u32> = OnceLock::new();
     *OWNER.get_or_init(std::process::id) == std::process::id()

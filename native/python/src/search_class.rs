@@ -1,16 +1,16 @@
-//! The Python class of one game's search.
+//! Defines the Python search class of a game.
 
-/// Defines the Python class of one game's search.
+/// Defines the Python search class of a game.
 #[macro_export]
 macro_rules! search_class {
     ($name:ident, $binding:ty, $make:expr) => {
-        /// Many trees that share batches; `moemcts.search.Search` is its face.
+        /// A search of many trees with shared batches; `moemcts.search.Search` wraps it.
         #[pyclass(module = "moemcts._core")]
         pub struct $name($crate::search::Core<$binding>);
 
         #[pymethods]
         impl $name {
-            /// Makes a search for a game, with all its numbers as a dictionary.
+            /// Creates a search for a game from a dictionary of all settings.
             #[new]
             fn new(game: &Bound<'_, PyAny>, options: &Bound<'_, pyo3::types::PyDict>) -> PyResult<Self> {
                 let make: fn(&Bound<'_, PyAny>) -> PyResult<$binding> = $make;
@@ -33,13 +33,13 @@ macro_rules! search_class {
                 self.0.select(py)
             }
 
-            /// The numbers of the rows selected last: the first, and the one after the last.
+            /// The range of rows selected last: the first, and one after the last.
             #[getter]
             fn rows(&self) -> (usize, usize) {
                 self.0.rows()
             }
 
-            /// Views of the players outside that have to reply, and the tree of each.
+            /// Views of the external players whose replies are needed, and the tree of each.
             fn awaiting<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<u32>)> {
                 self.0.awaiting(py)
             }
@@ -59,7 +59,7 @@ macro_rules! search_class {
                 self.0.backup(py, $crate::search::arrays(logits, value)?, rows)
             }
 
-            /// Makes it fail until the next reset, as leaves were found that nobody was told of.
+            /// Makes the search fail until the next reset, as leaves were found but not reported.
             fn fail(&mut self) {
                 self.0.fail();
             }
@@ -76,7 +76,7 @@ macro_rules! search_class {
                 self.0.lines(tree)
             }
 
-            /// How many batches and rows were asked for since the last reset.
+            /// Numbers of batches and rows since the last reset.
             #[getter]
             fn counts(&self) -> (u64, u64) {
                 self.0.counts()

@@ -1,4 +1,4 @@
-//! Native loops that may take long look for signals, so that Ctrl-C ends them.
+//! Signal handling in long-running native loops, so that Ctrl-C interrupts them.
 
 use crate::game::search_error;
 use moemcts_tree::SearchError;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Asking the interpreter costs a lock: this many milliseconds pass between two looks.
+/// Milliseconds between two checks, as each has to take the interpreter lock.
 const INTERVAL: u64 = 50;
 
-/// Watches for signals during one call, and asks who has called whether to end.
+/// Checks for signals during one call, and polls the caller's stop callback.
 pub struct Signals {
-    /// What is called without arguments and answers yes or no; None where nobody is asked.
+    /// A callback without arguments that returns whether to stop; None if there is none.
     stop: Option<Py<PyAny>>,
     started: Instant,
     looked: AtomicU64,
@@ -37,8 +37,8 @@ impl Signals {
         }
     }
 
-    /// Returns whether to end: a signal's handler, which runs on the main thread alone, has raised an exception, or who
-    /// is asked says so. Looks every now and then.
+    /// Returns whether to stop: a signal handler has raised an exception, which can happen only on the main thread, or
+    /// the callback says so. The checks are rate-limited.
     pub fn came(&self) -> bool {
         if self.has_come.load(Ordering::Relaxed) {
             return true;
@@ -54,7 +54,7 @@ impl Signals {
             }
             true
         });
-        // Never taken back: on other threads there is no signal.
+        // Never reset, as checks on other threads do not see signals.
         self.has_come.fetch_or(has_come, Ordering::Relaxed);
         has_come
     }
@@ -64,7 +64,7 @@ impl Signals {
         self.stop.as_ref().map_or(Ok(false), |stop| stop.bind(py).call0()?.is_truthy())
     }
 
-    /// Returns the handler's exception where the loop was interrupted, and otherwise what went wrong in it.
+    /// Returns the handler's exception if the loop was interrupted, otherwise the loop's own error.
     pub fn error<E: Into<PyErr>>(&self, error: SearchError<E>) -> PyErr {
         match error {
             SearchError::Interrupted => self.exception(),
@@ -72,7 +72,7 @@ impl Signals {
         }
     }
 
-    /// Raises what a handler raised.
+    /// Raises the handler's exception, if any.
     pub fn check(&self) -> PyResult<()> {
         match self.raised.lock().ok().and_then(|mut raised| raised.take()) {
             Some(error) => Err(error),
@@ -80,7 +80,7 @@ impl Signals {
         }
     }
 
-    /// Returns what the handler raised.
+    /// Returns the handler's exception.
     fn exception(&self) -> PyErr {
         self.check().err().unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
     }

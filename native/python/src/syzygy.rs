@@ -1,4 +1,4 @@
-//! Endgame tables of the chess family.
+//! Syzygy endgame tablebases of the chess family.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::chess::{ChessRules, ChessState, ChessViews};
 
-/// The Syzygy tables of one variant in some folders.
+/// The Syzygy tables of one variant in one or more folders.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct ChessTables {
     tables: Tables,
@@ -20,7 +20,7 @@ pub struct ChessTables {
 
 #[pymethods]
 impl ChessTables {
-    /// Raises ValueError where the variant has no tables, OSError naming a folder that cannot be read.
+    /// Raises ValueError if the variant has no tables, OSError naming a folder that cannot be read.
     #[new]
     fn new(rules: &ChessRules, folders: Vec<PathBuf>) -> PyResult<Self> {
         let variant = rules.0.variant;
@@ -38,19 +38,19 @@ impl ChessTables {
         (ChessRules(self.rules), &self.folders)
     }
 
-    /// How many files are tables of the variant.
+    /// The number of table files of the variant.
     #[getter]
     fn num_files(&self) -> usize {
         self.num_files
     }
 
-    /// The most pieces that a table has.
+    /// The largest number of pieces of any table.
     #[getter]
     fn max_pieces(&self) -> usize {
         self.tables.max_pieces()
     }
 
-    /// Returns what each viewer gets, 1, 0 or -1, and NaN where no table tells, `[N]`.
+    /// Returns the result for each viewer, 1, 0 or -1, or NaN if the tables do not determine it, `[N]`.
     fn values<'py>(&self, py: Python<'py>, views: &ChessViews) -> Bound<'py, PyArray1<f32>> {
         let values: Vec<f32> = py.detach(|| {
             let told = |(state, player): &(moemcts_chess::Chess, usize)| {
@@ -63,9 +63,9 @@ impl ChessTables {
         PyArray1::from_vec(py, values)
     }
 
-    /// Returns (action, wdl from -2 to 2, plies to a capture or pawn move) of each legal move, the best first.
+    /// Returns (action, wdl from -2 to 2, plies to a capture or pawn move) of each legal move, best first.
     ///
-    /// None where a table is missing.
+    /// None if a table is missing.
     fn ranked(&self, py: Python<'_>, state: &ChessState) -> Option<Vec<(u32, i8, i32)>> {
         let ranked = py.detach(|| self.tables.ranked(&state.0))?;
         Some(ranked.into_iter().map(|found| (state.0.action(found.action), found.wdl, found.dtz)).collect())

@@ -100,7 +100,8 @@ pub struct EarlyEnd {
     pub simulations: u32,
     /// Simulations between two checks.
     pub interval: u32,
-    /// Minimum number of simulations.
+    /// The search ends when the L1 distance between the current virtual policy and that of half as many checks is below
+    /// this.
     pub least: u32,
     /// The search ends when two successive virtual policies differ by less than this.
     pub tolerance: f64,

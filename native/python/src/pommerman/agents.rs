@@ -1,4 +1,4 @@
-//! Scripted agents in searches, in seats, and in whole games between themselves.
+//! Scripted agents: in searches, as players, and in whole games among themselves.
 
 use super::{value_error, PommermanRules, PommermanState};
 use crate::game::seat;
@@ -9,7 +9,7 @@ use moemcts_tree::Rng;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
-/// A scripted agent as a search takes it: a value, with a fresh memory.
+/// A scripted agent for a search: a value with a fresh memory.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct PommermanScripted(pub(crate) Scripted);
 
@@ -25,7 +25,7 @@ impl PommermanScripted {
     }
 }
 
-/// A scripted agent in a seat: it remembers, and draws its own random numbers.
+/// A scripted agent as a player, with a memory and its own random number generator.
 #[pyclass(module = "moemcts._core")]
 pub struct PommermanPlayer {
     agent: Scripted,
@@ -39,7 +39,7 @@ impl PommermanPlayer {
         Ok(Self { agent: find_scripted(name)?, rng: Rng::new(seed) })
     }
 
-    /// The player that `__reduce__` describes: a direction and recent cells where its agent remembers.
+    /// The player described by `__reduce__`: the previous direction and recent cells if its agent has a memory.
     #[staticmethod]
     fn restored(name: &str, memory: Option<(u8, Vec<u8>)>, rng: u64) -> PyResult<Self> {
         let agent = match memory {
@@ -81,8 +81,8 @@ fn find_scripted(name: &str) -> PyResult<Scripted> {
 
 /// Plays games between scripted agents to their ends, one per seed.
 ///
-/// Returns the lengths `[G]`, who lives when it ends `[G, P]`, and the step of each player's death `[G, P]`, the length
-/// of the game for those who live.
+/// Returns the lengths `[G]`, the survivors `[G, P]`, and the step of each player's death `[G, P]`, which is the length
+/// of the game for survivors.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn pommerman_games<'py>(

@@ -1,17 +1,17 @@
-//! The numbers that a game depends on, by the reference's ids or by themselves.
+//! The parameters of a game, by the reference's ids or individually.
 
 use super::value_error;
 use moemcts_pommerman::{variant, GameType, Rules, VARIANTS};
 use pyo3::prelude::*;
 
-/// The numbers that a game of Pommerman depends on.
+/// The parameters of a game of Pommerman.
 #[pyclass(frozen, eq, from_py_object, module = "moemcts._core")]
 #[derive(Clone, Copy, PartialEq)]
 pub struct PommermanRules(pub(crate) Rules);
 
 #[pymethods]
 impl PommermanRules {
-    /// The rules of the reference's environment of this id, or of its changed copy.
+    /// The rules of the reference's environment with this id, with optional changes.
     #[new]
     #[pyo3(signature = (id, *, first_collapse=None, max_steps=None, timeout_is_loss=false))]
     fn new(id: &str, first_collapse: Option<i64>, max_steps: Option<i64>, timeout_is_loss: bool) -> PyResult<Self> {
@@ -32,7 +32,7 @@ impl PommermanRules {
         Ok(Self(rules))
     }
 
-    /// The rules of these numbers; `game_type` is the reference's.
+    /// The rules with these parameters; `game_type` is the reference's number.
     #[staticmethod]
     fn of(
         game_type: u8,
@@ -83,7 +83,7 @@ impl PommermanRules {
         self.0.board_size
     }
 
-    /// How many cells far a player sees; 0 sees everything.
+    /// How many rows and columns away a player sees; 0 means everything.
     #[getter]
     fn view(&self) -> u8 {
         self.0.view
@@ -104,7 +104,7 @@ impl PommermanRules {
         self.0.max_steps
     }
 
-    /// Whether survivors of the last step have lost; otherwise they have tied.
+    /// Whether the survivors of the last step have lost; otherwise they have tied.
     #[getter]
     fn timeout_is_loss(&self) -> bool {
         self.0.timeout_is_loss

@@ -1,4 +1,4 @@
-//! The symmetries of the board, for augmentation.
+//! The symmetries of the board, for data augmentation.
 
 use super::value_error;
 use moemcts_pommerman::planes::NUM_PLANES;
@@ -6,7 +6,7 @@ use moemcts_pommerman::symmetry;
 use numpy::{PyArray1, PyArray4, PyArrayMethods, PyReadonlyArray4, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-/// The planes `[N, 23, n, n]` of the images of states under a symmetry, 0..8.
+/// The planes `[N, 23, n, n]` of the images of states under a symmetry, 0 to 7.
 #[pyfunction]
 pub fn pommerman_transform<'py>(
     py: Python<'py>,
@@ -30,7 +30,7 @@ pub fn pommerman_transform<'py>(
     PyArray1::from_vec(py, out).reshape(shape)
 }
 
-/// What each action becomes under a symmetry, 0..8.
+/// The image of each action under a symmetry, 0 to 7.
 #[pyfunction]
 pub fn pommerman_transform_actions(number: usize) -> PyResult<Vec<u32>> {
     check_symmetry(number)?;

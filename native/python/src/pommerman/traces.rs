@@ -1,4 +1,4 @@
-//! Recorded games and decisions of the reference, replayed natively for the tests.
+//! Native replay of games and decisions recorded from the reference, for tests.
 
 use super::{flat, value_error, PommermanRules};
 use moemcts_pommerman::geometry::Geometry;
@@ -7,7 +7,7 @@ use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Replays recorded games (`pommerman-trace-v1`); returns the number of steps and a line for each game that differs.
+/// Replays recorded games (`pommerman-trace-v1`); returns the number of steps and one line per game that differs.
 #[pyfunction]
 pub fn pommerman_replay(
     py: Python<'_>,
@@ -42,7 +42,8 @@ pub fn pommerman_replay(
 
 /// The exact distributions of recorded SimpleAgent decisions (`pommerman-simpleagent-v1`).
 ///
-/// Each decision is a sorted list of (action, previous direction after it, noted own position, probability).
+/// Each decision is a sorted list of (action, new previous direction, whether the own position was recorded,
+/// probability).
 #[pyfunction]
 pub fn pommerman_decisions(arrays: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<DecisionRow>>> {
     let ammo = entry::<i8>(arrays, "ammo")?;

@@ -1,4 +1,4 @@
-//! Evaluations on their way from Python's arrays into the trees.
+//! Transfer of evaluations from Python's arrays into the trees.
 
 use super::{Core, SearchOf};
 use crate::game::{rows, search_error, Binding};
@@ -7,13 +7,13 @@ use numpy::{PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArray
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Evaluations that are taken in without Python's lock, so that another batch may be evaluated meanwhile: leaving it and
-/// coming back costs a microsecond.
+/// Batch size from which the interpreter is released while evaluations are backed up, so that another batch can be
+/// evaluated meanwhile; releasing and reacquiring it takes a microsecond.
 const WORTH_LEAVING: usize = 128;
 
 type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32>);
 
-/// Returns logits and value as arrays; raises ValueError saying what came where either is something else.
+/// Returns logits and value as arrays; raises ValueError describing what was passed if either is something else.
 pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<Evaluations<'py>> {
     let wrong = |what: &str, object: &Bound<'_, PyAny>| {
         PyValueError::new_err(format!("expected {what} as a float32 array, got {}", kind(object)))
@@ -26,7 +26,7 @@ pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyR
     Ok((logits, value))
 }
 
-/// Returns what an object is in a few words: the numbers of an array would fill pages, and not tell its type.
+/// Describes an object briefly: the elements of an array would fill pages without telling its type.
 fn kind(object: &Bound<'_, PyAny>) -> String {
     match object.cast::<PyUntypedArray>() {
         Ok(array) => format!("{} {:?}", array.dtype(), array.shape()),
@@ -70,7 +70,7 @@ impl<B: Binding> Core<B> {
                 shape = value.shape()
             )));
         }
-        // A value for the viewer alone is a row of one.
+        // A value for the viewer only becomes a row of one column.
         let value = value
             .to_shape((given.len(), value.len() / given.len().max(1)))
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -81,7 +81,7 @@ impl<B: Binding> Core<B> {
             for (i, row) in given.into_iter().enumerate() {
                 values.clear();
                 values.extend((0..num_values).map(|k| value[[i, k]]));
-                // The legal moves' logits are read where the network left them.
+                // Only the logits of legal moves are read, in place.
                 match logits.row(i).to_slice() {
                     Some(logits) => search.receive(row, |action| logits[action as usize], &values)?,
                     None => search.receive(row, |action| logits[[i, action as usize]], &values)?,
@@ -94,7 +94,7 @@ impl<B: Binding> Core<B> {
     }
 }
 
-/// Returns numbers of rows given as an array or a list; raises ValueError where no row can have one.
+/// Returns row numbers given as an array or a list; raises ValueError for negative numbers.
 fn waiting(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let row = |number: i64| {
         usize::try_from(number)

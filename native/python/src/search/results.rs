@@ -1,4 +1,4 @@
-//! What a search has found out, as Python's dictionaries and lists.
+//! Results of a search as Python dictionaries and lists.
 
 use super::Core;
 use crate::game::Binding;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 impl<B: Binding> Core<B> {
-    /// Returns what `moemcts.search.SearchResult` is made of, one dictionary per root.
+    /// Returns the fields of `moemcts.search.SearchResult`, one dictionary per root.
     pub fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for (tree, &viewer) in self.search.trees.iter().zip(&self.viewers) {
@@ -47,7 +47,7 @@ impl<B: Binding> Core<B> {
         Ok(list)
     }
 
-    /// Returns the most visited line of each action of a root, in the order of `results`.
+    /// Returns the most visited line through each action of a root, in the order of `results`.
     pub fn lines(&self, tree: usize) -> PyResult<Vec<Line>> {
         match (self.search.trees.get(tree), self.viewers.get(tree)) {
             (Some(tree), Some(&viewer)) => Ok(tree.lines(viewer)),

@@ -1,4 +1,4 @@
-//! The roots of a search: trees that are planted, or kept ones that are gone on with.
+//! The roots of a search: new trees, or kept trees that are continued.
 
 use super::Core;
 use crate::game::{search_error, Binding};
@@ -8,10 +8,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Instant;
 
-/// Nodes of a tree from which on it is freed on the side: that takes as long as a quick move has.
+/// Number of nodes from which a tree is freed in a background thread: that takes as long as a fast move.
 const LARGE: usize = 10_000;
 
-/// Who plays the seats of one tree that are not searched.
+/// The agents of the players of one tree that are not searched.
 #[derive(FromPyObject)]
 pub struct Others<'py> {
     #[pyo3(item(0))]
@@ -20,10 +20,10 @@ pub struct Others<'py> {
     outside: Vec<(Player, Bound<'py, PyAny>)>,
 }
 
-/// Those of one tree, as the tree takes them, and who else there is: the players that are searched.
+/// Those agents as the tree stores them, and the players that are searched.
 struct Opponents<A> {
     searched: Players,
-    /// In the order of their players, which is how they lie in a tree.
+    /// In the order of players, as in a tree.
     modelled: Vec<(Player, A)>,
     outside: Outside,
 }
@@ -57,7 +57,7 @@ impl<B: Binding> Core<B> {
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
             let opponents = self.opponents(others)?;
             outside.push(opponents.outside.clone());
-            // A kept tree knows all actions of its root, and the Gumbel root begins with untried ones.
+            // The root of a kept tree has all actions, and that of a Gumbel search needs untried ones.
             let grown = match kept.filter(|_| actions.is_none() && self.search.config.gumbel.is_none()) {
                 Some(kept) => self.regrow(py, &kept, &state, player, seed, &opponents)?,
                 None => None,
@@ -101,7 +101,7 @@ impl<B: Binding> Core<B> {
     ) -> PyResult<Tree<B::State, B::Agent>> {
         let Opponents { searched, modelled, .. } = opponents;
         let mut tree = ground.unwrap_or_default();
-        // A root where nobody is searched would be played on from, with the agents' replies.
+        // Without a searched player at the root, it would be played past with the agents' replies.
         let active = crate::game::active_players(&state)?;
         let is_searched = player < self.num_players && active.and(searched).contains(player);
         if !active.contains(CHANCE) && !is_searched {
@@ -114,8 +114,8 @@ impl<B: Binding> Core<B> {
         Ok(tree)
     }
 
-    /// Returns a kept tree from the position on, where it fits this search and holds that position; what it draws from
-    /// now on depends on the seed.
+    /// Returns the kept tree rerooted at the position, if it fits this search and contains the position; the seed
+    /// determines all further sampling.
     fn regrow(
         &self,
         py: Python<'_>,
@@ -144,7 +144,7 @@ impl<B: Binding> Core<B> {
             return Ok(grown.downcast().ok().map(|tree| *tree));
         }
         if B::IS_NATIVE && kept.num_nodes() >= LARGE {
-            // Where no thread can be had, it is freed here.
+            // If no thread can be spawned, the tree is freed here.
             drop(std::thread::Builder::new().spawn(move || drop(grown)));
         }
         Ok(None)
