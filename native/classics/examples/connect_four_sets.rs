@@ -1,10 +1,10 @@
-//! Prints six sets of solved positions of connect four, drawn by a seed, in the manner of Pons' test sets.
+//! Prints six sets of solved connect four positions, sampled with a seed, in the manner of Pons' test sets.
 //!
 //! cargo run --release --example connect_four_sets -- [POSITIONS PER SET] [THREADS] [SEED]
 //!
-//! A line is a set, the moves (columns 1 to 7), the score, and what each column is worth to the mover: `+`, `0`, `-`,
-//! or `x` where it is full. Stages are 10 to 14 stones, up to 28 and more; a position is easy, medium or hard where fewer
-//! than 14, fewer than 28 or more plies are left if both sides play perfectly (Pons, Solving Connect 4, part 2).
+//! Each line has the set, the moves (columns 1 to 7), the score, and the value of each column for the mover: `+`, `0`,
+//! `-`, or `x` if it is full. Stages are 10 to 14 stones, up to 28 and more; a position is easy, medium or hard where
+//! fewer than 14, fewer than 28 or more plies are left if both sides play perfectly (Pons, Solving Connect 4, part 2).
 
 use moemcts_classics::solver::Solver;
 use moemcts_classics::{ConnectFour, Position};
@@ -22,7 +22,7 @@ const SETS: [(&str, std::ops::RangeInclusive<u16>, std::ops::Range<i32>); 6] = [
     ("end-easy", 29..=41, 0..14),
 ];
 
-/// A position of one of the sets, and its line.
+/// The set, the key and the line of a position.
 type Found = (usize, u64, String);
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
     }
 }
 
-/// Returns the lines of sets of one stage: of all candidates in the order of their numbers the first that fit.
+/// Returns the lines of the sets of one stage: the first candidates in order of their numbers that fit.
 fn draw(sets: &[usize], size: usize, num_threads: u64, seed: u64) -> Vec<String> {
     let next = AtomicU64::new(0);
     let found: Mutex<BTreeMap<u64, Found>> = Mutex::default();
@@ -75,7 +75,7 @@ fn draw(sets: &[usize], size: usize, num_threads: u64, seed: u64) -> Vec<String>
     chosen.into_iter().map(|(_, _, line)| line.clone()).collect()
 }
 
-/// Returns the position of a random game, if it belongs to a set that is not full.
+/// Returns the position of a random game if it belongs to a set that is not full.
 fn candidate(
     solver: &mut Solver,
     sets: &[usize],
@@ -102,7 +102,7 @@ fn candidate(
     let left = plies_left(position.plies().into(), score);
     let set = *sets.iter().find(|&&set| SETS[set].2.contains(&left))?;
     let before = |found: &BTreeMap<u64, Found>| found.range(..number).filter(|(_, one)| one.0 == set).count();
-    // Some more than asked for, as equal positions count once.
+    // Slightly more than requested, as duplicates are dropped.
     if before(&found.lock().unwrap()) > size + size / 4 {
         return None;
     }
@@ -111,11 +111,11 @@ fn candidate(
     Some((set, position.own | position.taken() << 32 ^ position.taken(), line))
 }
 
-/// Returns how many plies perfect play takes from here to the end.
+/// Returns the number of plies to the end under perfect play.
 fn plies_left(ply: i32, score: i32) -> i32 {
     match score {
         0 => 42 - ply,
-        // The winner's last stone is its number `22 - |score|`.
+        // The winner's last stone is its stone number `22 - |score|`.
         1.. => 2 * (22 - score) - 1 - ply + ply % 2,
         _ => 2 * (22 + score) - ply - ply % 2,
     }

@@ -1,18 +1,18 @@
-//! Breakthrough: pieces step forward and capture diagonally; the first to reach the last row wins.
+//! Breakthrough: pieces move forward and capture diagonally; the first player to reach the last row wins.
 
 use crate::cells::Cells;
 use crate::position::{Ending, Position, Rules};
 use moemcts_tree::{Action, Player};
 
-/// Bits from one row to the next, on every size of board.
+/// Bits per row, for every board size.
 const STRIDE: usize = 8;
 const NOT_FIRST_COLUMN: u64 = !0x0101_0101_0101_0101;
 const NOT_LAST_COLUMN: u64 = !0x8080_8080_8080_8080;
 
-/// A board of up to eight by eight; White is the first player, row 1 the lowest.
+/// A board of up to 8 x 8; White is the first player, row 1 the lowest.
 ///
-/// An action is a cell of one of three planes: where the piece stands as its player sees the board, with its own side
-/// below, and whether it goes left, straight or right.
+/// An action is a cell in one of three planes: the piece's cell from the player's point of view, with its own side at
+/// the bottom, and the plane for moving left, straight or right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Breakthrough {
     rows: u8,
@@ -51,7 +51,7 @@ impl Rules for Breakthrough {
         3 * self.rows() * self.columns()
     }
 
-    /// Two rows of pieces on each side, one where there are fewer than six rows: as in OpenSpiel.
+    /// Two rows of pieces on each side, or one on boards with fewer than six rows, as in OpenSpiel.
     fn start(&self) -> [u64; 2] {
         let row = (1 << self.columns) - 1;
         let first = if self.rows >= 6 { row | row << STRIDE } else { row };
@@ -110,7 +110,7 @@ impl Breakthrough {
         (0..self.rows()).fold(0, |board, number| board | row << (number * STRIDE))
     }
 
-    /// Returns pieces as a player sees them: the second one has the last row below.
+    /// Returns pieces from a player's point of view: the second player has the last row at the bottom.
     fn turned(self, player: Player, pieces: u64) -> u64 {
         if player == 0 {
             pieces
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::perft;
 
-    /// Counted with OpenSpiel 1.6 (`breakthrough`), move by move.
+    /// Counted with OpenSpiel 1.6 (`breakthrough`).
     #[test]
     fn there_are_as_many_games_as_in_openspiel() {
         let expected = [1, 22, 484, 11_132, 256_036];

@@ -1,14 +1,14 @@
-//! A player that looks two moves ahead and otherwise moves at random.
+//! An agent that looks two plies ahead and otherwise moves at random.
 
 use crate::position::{Ending, Position, Rules};
 use moemcts_tree::{Action, Agent, Player, Rng, State};
 
-/// Wins where one move wins, leaves the opponent no such move where it can, and draws among all that is left.
+/// Wins in one move if possible, avoids moves that let the opponent do so, and picks randomly among the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Careful;
 
 impl Careful {
-    /// Returns the action played in a position that is not over.
+    /// Returns an action for a position that is not over.
     pub fn choose<R: Rules>(position: &Position<R>, rng: &mut Rng) -> Action {
         let actions = position.actions();
         let wins =

@@ -1,10 +1,10 @@
-//! Sets of cells of a board, one bit each.
+//! Sets of cells of a board, as bit sets.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// A set of cells; a game takes the smallest type that holds its largest board.
+/// A set of cells; a game uses the smallest type that fits its largest board.
 pub trait Cells:
     Copy
     + Debug
@@ -19,7 +19,7 @@ pub trait Cells:
     + 'static
 {
     const NONE: Self;
-    /// How many bytes a set takes in a record.
+    /// The size of a set in a record, in bytes.
     const NUM_BYTES: usize;
 
     fn one(cell: u32) -> Self;
@@ -37,7 +37,7 @@ pub trait Cells:
 
     fn write(self, out: &mut Vec<u8>);
 
-    /// Reads what `write` wrote, from the first `NUM_BYTES` bytes.
+    /// Reads a set written by `write` from the first `NUM_BYTES` bytes.
     fn read(bytes: &[u8]) -> Self;
 
     /// Returns the cells in ascending order.

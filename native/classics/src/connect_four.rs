@@ -1,4 +1,4 @@
-//! Connect four: stones fall to the lowest empty cell of a column, four in a row win.
+//! Connect four: stones fall to the lowest empty cell of a column; four in a row win.
 
 use crate::cells::Cells;
 use crate::position::{Ending, Position, Rules};
@@ -7,7 +7,7 @@ use moemcts_tree::Action;
 pub const NUM_ROWS: usize = 6;
 pub const NUM_COLUMNS: usize = 7;
 
-/// Six rows of seven; the bits of a column lie together, with one empty bit above it (Tromp's Fhourstones).
+/// Six rows and seven columns; the bits of a column are adjacent, with an empty bit above it (Tromp's Fhourstones).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConnectFour;
 
@@ -63,7 +63,7 @@ impl Rules for ConnectFour {
     fn check(&self, [first, second]: [u64; 2]) -> Result<(), String> {
         let taken = first | second;
         let columns = (0..NUM_COLUMNS as Action).map(|column| taken >> (column * 7) & 0b11_1111);
-        // A column is filled from below exactly if one more stone carries through all of it.
+        // A column has no gaps exactly if adding one more stone carries through all of its stones.
         match columns.into_iter().all(|stones| stones & (stones + 1) == 0) {
             true => Ok(()),
             false => Err("expected stones to lie on others or on the ground".to_owned()),
@@ -71,13 +71,13 @@ impl Rules for ConnectFour {
     }
 }
 
-/// Returns the bit of the stone that falls into a column; 0 where it is full.
+/// Returns the bit of a stone dropped into a column, or 0 if it is full.
 pub fn stone(column: Action, taken: u64) -> u64 {
     let cells = 0b11_1111 << (column * 7);
     ((taken & cells) + (1 << (column * 7))) & cells
 }
 
-/// Returns whether four of these stones lie in a row.
+/// Returns whether four of these stones are in a row.
 pub fn has_four(stones: u64) -> bool {
     [1, 6, 7, 8].into_iter().any(|step| {
         let pairs = stones & stones >> step;
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// Sequences of up to 7 moves are 7^n but for those that overfill a column.
+    /// There are 7^n sequences of n <= 7 moves, minus those that overfill a column.
     #[test]
     fn games_branch_sevenfold_until_a_column_is_full() {
         assert_eq!(perft(&Position::<ConnectFour>::default(), 6), 7u64.pow(6));

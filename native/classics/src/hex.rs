@@ -1,17 +1,17 @@
-//! Hex: stones stay where they are placed; who connects its two sides wins, and one of the players always does.
+//! Hex: stones are never moved; a player wins by connecting its two sides, and exactly one player always does.
 
 use crate::cells::Cells;
 use crate::position::{Ending, Position, Rules};
 use moemcts_tree::{Action, Player};
 
 const LARGEST: usize = 11;
-/// The cells of the first column, by the size of the board.
+/// The cells of the first column, by board size.
 const FIRST_COLUMN: [u128; LARGEST + 1] = first_columns();
 
 /// A rhombus of cells; the first player connects the top and the bottom row, the second the left and the right column.
 ///
-/// The second player sees the board mirrored at its long diagonal, so that both connect the top and the bottom row of
-/// what they see; actions are cells as their player sees them.
+/// The second player sees the board mirrored at its long diagonal, so that both connect the top and the bottom row from
+/// their points of view; actions are cells from the player's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hex {
     size: u8,
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Who begins wins on every board: Nash's argument of stolen strategies.
+    /// The first player wins on every board, by Nash's strategy-stealing argument.
     #[test]
     fn who_begins_wins() {
         fn wins(position: &Position<Hex>) -> bool {

@@ -1,4 +1,4 @@
-//! Classic board games of two players who move in turn: each game is its rules, all else is shared.
+//! Classic two-player board games with alternating moves: each game defines its rules, and the rest is shared.
 
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,15 @@
-//! Othello: a stone turns the opponent's stones between it and another of its colour; most stones win.
+//! Othello: a stone flips the opponent's stones between it and another of its colour; the most stones win.
 
 use crate::cells::Cells;
 use crate::position::{Ending, Position, Rules};
 use moemcts_tree::Action;
 
-/// Bits from one row to the next, on every size of board.
+/// Bits per row, for every board size.
 const STRIDE: usize = 8;
 const NOT_FIRST_COLUMN: u64 = !0x0101_0101_0101_0101;
 const NOT_LAST_COLUMN: u64 = !0x8080_8080_8080_8080;
 const ALL: u64 = !0;
-/// How far a direction shifts bits, and where it cannot arrive.
+/// By how much a direction shifts bits, and the mask of cells where it can arrive.
 const DIRECTIONS: [(i32, u64); 8] = [
     (1, NOT_FIRST_COLUMN),
     (7, NOT_LAST_COLUMN),
@@ -21,7 +21,7 @@ const DIRECTIONS: [(i32, u64); 8] = [
     (-9, NOT_LAST_COLUMN),
 ];
 
-/// A square board of an even size; Black is the first player, row 1 the top one. The last action passes.
+/// A square board of even size; Black is the first player, row 1 the top one. The last action is a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Othello {
     size: u8,
@@ -113,12 +113,12 @@ impl Othello {
     }
 }
 
-/// Returns the empty cells where a stone would turn others.
+/// Returns the empty cells where a stone would flip others.
 fn placings(own: u64, other: u64, board: u64) -> u64 {
     let empty = board & !(own | other);
     DIRECTIONS.into_iter().fold(0, |found, direction| {
         let mut line = step(own, direction) & other;
-        // At most six stones lie between two others in a row of eight.
+        // At most six stones are between two others in a row of eight.
         for _ in 0..5 {
             line |= step(line, direction) & other;
         }
@@ -126,7 +126,7 @@ fn placings(own: u64, other: u64, board: u64) -> u64 {
     })
 }
 
-/// Returns the stones that a placed stone turns.
+/// Returns the stones flipped by a placed stone.
 fn turned(placed: u64, own: u64, other: u64) -> u64 {
     DIRECTIONS.into_iter().fold(0, |found, direction| {
         let mut line = 0;

@@ -1,8 +1,8 @@
-//! How many ways there are to play on, by which rules are compared with published numbers.
+//! Perft: counts of move sequences, for comparing the rules with published numbers.
 
 use crate::position::{Position, Rules};
 
-/// Returns the number of sequences of so many moves; games that end before do not count.
+/// Returns the number of move sequences of length `depth`; games that end earlier do not count.
 pub fn perft<R: Rules>(position: &Position<R>, depth: u32) -> u64 {
     match depth {
         0 => 1,

@@ -1,4 +1,4 @@
-//! What all games share: a position is two sets of stones and whose turn it is.
+//! Shared by all games: a position is two sets of stones and the player to move.
 
 use crate::cells::Cells;
 use moemcts_tree::{hashed, Action, Dimensions, Observe, Player, Players, Rng, State};
@@ -6,24 +6,24 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// A player's own stones, the opponent's, empty cells.
+/// The player's own stones, the opponent's stones, empty cells.
 pub const NUM_PLANES: usize = 3;
 
-/// A position's number of plies is not higher: no game is nearly as long.
+/// Upper bound on a position's number of plies; no game is nearly as long.
 const MOST_PLIES: u16 = 9999;
 
-/// The rules of a game in which two players move in turn on a small board, and nothing else happens.
+/// The rules of a game with two alternating players on a small board, without further state.
 pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
     type Cells: Cells;
 
-    /// What stands for the first and the second player's stones in texts.
+    /// The characters of the first and the second player's stones in texts.
     const MARKS: [char; 2] = ['x', 'o'];
-    /// Whether row 0 is the lowest of a drawn board.
+    /// Whether row 0 is at the bottom of a drawn board.
     const ROWS_UPWARD: bool = false;
-    /// Whether each move adds one stone, and nothing else does.
+    /// Whether each move adds exactly one stone.
     const STONES_ARE_PLIES: bool = true;
 
-    /// Returns the rules on a board of this size; says which sizes there are if there is none of this.
+    /// Returns the rules for a board of this size; the error lists the supported sizes.
     fn sized(rows: usize, columns: usize) -> Result<Self, String>;
 
     fn rows(&self) -> usize;
@@ -32,7 +32,7 @@ pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
 
     fn num_actions(&self) -> usize;
 
-    /// Returns the first and the second player's stones at the start.
+    /// Returns the initial stones of the first and the second player.
     fn start(&self) -> [Self::Cells; 2] {
         [Self::Cells::NONE; 2]
     }
@@ -40,27 +40,27 @@ pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
     /// Returns the bit of a cell.
     fn cell(&self, row: usize, column: usize) -> u32;
 
-    /// Returns the bit of the cell that `player` sees in a row and column of its planes.
+    /// Returns the bit of the cell in a row and column of the planes from the point of view of `player`.
     fn seen(&self, _player: Player, row: usize, column: usize) -> u32 {
         self.cell(row, column)
     }
 
-    /// Appends the legal actions where the game is not over, ascending.
+    /// Appends the legal actions of a position that is not over, ascending.
     fn actions(position: &Position<Self>, out: &mut Vec<Action>);
 
-    /// Changes the stones as the mover's legal action does; the turn passes afterwards.
+    /// Applies the mover's legal action to the stones; the turn changes afterwards.
     fn play(position: &mut Position<Self>, action: Action);
 
-    /// Returns how the game has ended, for the player who has just moved is known to be the only one that can have won.
+    /// Returns how the game has ended; only the player who has just moved can have won.
     fn ending(position: &Position<Self>) -> Ending;
 
-    /// Says why these stones cannot lie like this.
+    /// Checks that these stones can occur; the error explains why not.
     fn check(&self, _stones: [Self::Cells; 2]) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// How a game has ended, if it has.
+/// The result of a game that has ended, or `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ending {
     #[default]
@@ -71,13 +71,13 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Returns the ending in which `player` has won.
+    /// Returns the ending in which `player` wins.
     pub fn win(player: Player) -> Self {
         [Self::First, Self::Second][player]
     }
 }
 
-/// A position: the stones of the player to move and of the other one.
+/// A position: the stones of the player to move and of the opponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Position<R: Rules> {
     pub own: R::Cells,
@@ -99,7 +99,7 @@ impl<R: Rules> Position<R> {
         Self { own, other, rules, ply: 0, ending: Ending::None }
     }
 
-    /// Returns the position with these stones of the first and the second player; says why there is none.
+    /// Returns the position with these stones of the first and the second player; the error explains why there is none.
     pub fn of(rules: R, stones: [R::Cells; 2], ply: u16) -> Result<Self, String> {
         if ply > MOST_PLIES {
             return Err(format!("expected at most {MOST_PLIES} plies, got {ply}"));
@@ -122,7 +122,7 @@ impl<R: Rules> Position<R> {
         let (own, other) = if ply.is_multiple_of(2) { (first, second) } else { (second, first) };
         let mut position = Self { own, other, rules, ply, ending: Ending::None };
         position.ending = R::ending(&position);
-        // As if the player to move had moved last.
+        // The ending if the player to move had moved last.
         let turned = R::ending(&Self { own: other, other: own, ply: ply ^ 1, ..position });
         if turned == Ending::win(position.mover()) && turned != position.ending {
             return Err("expected the game to have ended with the last move at most".to_owned());
@@ -160,7 +160,7 @@ impl<R: Rules> Position<R> {
         }
     }
 
-    /// Returns the legal actions, none where the game is over.
+    /// Returns the legal actions, none if the game is over.
     pub fn actions(&self) -> Vec<Action> {
         let mut out = Vec::new();
         if !self.is_over() {
@@ -169,7 +169,7 @@ impl<R: Rules> Position<R> {
         out
     }
 
-    /// Returns 64 bits over the stones, who moves, and a number for the board.
+    /// Returns a 64-bit hash of the stones, the player to move, and a number for the board.
     fn mixed(&self, board: u64) -> u64 {
         let [a, b] = self.own.words();
         let [c, d] = self.other.words();
@@ -224,12 +224,12 @@ impl<R: Rules> State for Position<R> {
 
     fn key(&self) -> Result<u64, Infallible> {
         let size = |rules: R| (rules.rows() << 8 | rules.columns()) as u64;
-        // Equal stones on another board are another position. On boards of the default size nothing is added: random
-        // playouts are drawn by keys, those of results too.
+        // Equal stones on boards of other sizes are different positions. The default size adds nothing, as random
+        // playouts are seeded by keys, and published results depend on them.
         Ok(self.mixed(size(self.rules) ^ size(R::default())))
     }
 
-    /// Within a game the board is always the same: the key is as records of matches have it.
+    /// The board does not change within a game; these keys match those in records of matches.
     fn position_key(&self) -> Result<u64, Infallible> {
         Ok(self.mixed(0))
     }

@@ -1,4 +1,4 @@
-//! Positions as bytes: rows, columns, ply (two bytes, the lower first), the first and the second player's stones.
+//! Positions as bytes: rows, columns, ply (two bytes, little-endian), the first and the second player's stones.
 
 use crate::cells::Cells;
 use crate::position::{Position, Rules};
@@ -14,7 +14,7 @@ impl<R: Rules> Position<R> {
         self.stones_of(1).write(out);
     }
 
-    /// Returns the position of a record; says why there is none.
+    /// Returns the position of a record; the error explains why there is none.
     pub fn unpack(bytes: &[u8]) -> Result<Self, String> {
         let expected = HEAD + 2 * R::Cells::NUM_BYTES;
         if bytes.len() != expected {

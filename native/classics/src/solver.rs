@@ -1,26 +1,27 @@
-//! Connect four solved: alpha-beta on bits with a table of bounds, after Pons' description (Solving Connect 4, 2015).
+//! A connect four solver: alpha-beta on bitboards with a table of bounds, after Pons' description (Solving Connect 4,
+//! 2015).
 //!
-//! For measurements: it plays perfectly, and takes minutes where fewer than eight stones lie.
+//! For measurements: it is exact, and takes minutes with fewer than eight stones on the board.
 
 use crate::connect_four::{NUM_COLUMNS, NUM_ROWS};
 use crate::position::Position;
 use crate::ConnectFour;
 
 const CELLS: i32 = (NUM_ROWS * NUM_COLUMNS) as i32;
-/// Bits from one column to the next.
+/// Bits per column.
 const HEIGHT: u32 = NUM_ROWS as u32 + 1;
 const BOTTOM: u64 = 0b1_0000001_0000001_0000001_0000001_0000001_0000001;
 const BOARD: u64 = BOTTOM * 0b11_1111;
-/// From the centre outwards: central stones are in more rows of four.
+/// From the centre outwards, as central stones are part of more rows of four.
 const ORDER: [u32; NUM_COLUMNS] = [3, 2, 4, 1, 5, 0, 6];
-/// A prime, so that keys spread.
+/// A prime, so that keys are spread evenly.
 const TABLE: usize = 8_388_593;
-/// Lower bounds are stored behind all upper ones.
+/// Lower bounds are stored with values above all upper bounds.
 const UPPER: std::ops::RangeInclusive<i32> = 1..=CELLS - 5;
 
-/// Solves positions, and remembers what it found for the next ones.
+/// Solves positions; its transposition table is kept for the next ones.
 pub struct Solver {
-    /// Keys, of which the place tells the rest, and bounds.
+    /// Keys, completed by their index, and bounds.
     keys: Vec<u32>,
     bounds: Vec<u8>,
     pub num_nodes: u64,
@@ -32,7 +33,7 @@ impl Default for Solver {
     }
 }
 
-/// The stones of the player to move and all stones.
+/// The stones of the player to move, and all stones.
 #[derive(Clone, Copy)]
 struct Board {
     own: u64,
@@ -41,7 +42,7 @@ struct Board {
 }
 
 impl Solver {
-    /// Returns how many of the winner's stones are left, one with its last stone: above 0 where the mover wins.
+    /// Returns the number of stones that the winner has left, counting its last one: positive if the mover wins.
     ///
     /// 0 is a draw. The game must not be over.
     pub fn score(&mut self, position: &Position<ConnectFour>) -> i32 {
@@ -51,7 +52,7 @@ impl Solver {
         }
         let (mut least, mut most) = (-(CELLS - board.ply) / 2, (CELLS + 1 - board.ply) / 2);
         while least < most {
-            // Windows near 0 are narrowed first: what is not won soon is proven with less effort.
+            // Windows near 0 are narrowed first, as excluding an early win takes less effort.
             let middle = match least + (most - least) / 2 {
                 middle if middle <= 0 && least / 2 < middle => least / 2,
                 middle if middle >= 0 && most / 2 > middle => most / 2,
@@ -66,7 +67,7 @@ impl Solver {
         least
     }
 
-    /// Returns 1, 0 or -1 as the mover wins, draws or loses; the game must not be over.
+    /// Returns 1, 0 or -1 if the mover wins, draws or loses; the game must not be over.
     pub fn value(&mut self, position: &Position<ConnectFour>) -> i32 {
         let board = Board::of(position);
         if board.can_win() {
@@ -75,7 +76,7 @@ impl Solver {
         self.negamax(board, -1, 1).signum()
     }
 
-    /// Returns a bound of the score that decides where it lies to `alpha` and `beta`; the mover cannot win at once.
+    /// Returns a bound on the score, sufficient to compare it with `alpha` and `beta`; the mover cannot win at once.
     fn negamax(&mut self, board: Board, mut alpha: i32, mut beta: i32) -> i32 {
         self.num_nodes += 1;
         let moves = board.not_losing();
@@ -127,7 +128,7 @@ impl Solver {
 
     fn bound(&self, key: u64) -> i32 {
         let place = key as usize % TABLE;
-        // 49 bits are told by 32 of them and the place, for 2^32 and the prime have no common factor.
+        // 32 of the 49 bits and the index identify a key, as 2^32 and the prime are coprime.
         if self.keys[place] == key as u32 {
             self.bounds[place].into()
         } else {
@@ -142,7 +143,7 @@ impl Solver {
     }
 }
 
-/// Nobody wins before the seventh ply: 18 of the winner's stones are left then at most.
+/// Nobody wins before the seventh ply, when the winner has at most 18 stones left.
 const MIN_SCORE: i32 = -CELLS / 2 + 3;
 
 impl Board {
@@ -163,7 +164,7 @@ impl Board {
         let threats = completing(self.own ^ self.taken) & BOARD & !self.taken;
         let possible = self.possible();
         let forced = possible & threats;
-        // Two threats cannot be met; below a threat no stone may be placed.
+        // Two threats cannot both be met, and playing below a threat would enable it.
         match forced.count_ones() {
             0 => possible & !(threats >> 1),
             1 => forced & !(threats >> 1),
@@ -171,7 +172,7 @@ impl Board {
         }
     }
 
-    /// Returns the positions after moves, those first that make most threats.
+    /// Returns the positions after moves, those that create the most threats first.
     fn children(self, moves: u64) -> impl Iterator<Item = Board> {
         let mut found = [(0, 0); NUM_COLUMNS];
         let mut count = 0;
@@ -197,7 +198,7 @@ impl Board {
     }
 }
 
-/// Returns the cells that complete four of these stones, taken or not, and bits above columns.
+/// Returns the cells that complete four of these stones, including taken ones and bits above columns.
 fn completing(stones: u64) -> u64 {
     let mut found = stones << 1 & stones << 2 & stones << 3;
     for step in [HEIGHT - 1, HEIGHT, HEIGHT + 1] {

@@ -1,4 +1,4 @@
-//! Positions as text: the rows of the drawn board from the top, who moves, how many plies were played.
+//! Positions as text: the rows of the drawn board from the top, the player to move, the number of plies.
 
 use crate::cells::Cells;
 use crate::position::{Position, Rules};
@@ -6,7 +6,7 @@ use crate::position::{Position, Rules};
 const EMPTY: char = '.';
 
 impl<R: Rules> Position<R> {
-    /// Returns the rows of the board as it is drawn, the top one first.
+    /// Returns the rows of the drawn board, top row first.
     pub fn drawn(&self) -> Vec<String> {
         let mark = |cell: u32| match (self.stones_of(0).has(cell), self.stones_of(1).has(cell)) {
             (true, _) => R::MARKS[0],
@@ -22,9 +22,10 @@ impl<R: Rules> Position<R> {
         format!("{} {} {}", self.drawn().join("/"), R::MARKS[self.mover()], self.plies())
     }
 
-    /// Returns the position written as rows, who moves and the ply; the last two may be missing where stones tell them.
+    /// Parses a position written as rows, the player to move and the ply; the last two are optional if the stones imply
+    /// them.
     ///
-    /// Rows may be written one behind the other without slashes. Says what was expected instead.
+    /// The slashes between rows are optional. The error describes what was expected.
     pub fn parse(rules: R, text: &str) -> Result<Self, String> {
         let mut fields = text.split_whitespace();
         let board = fields.next().unwrap_or_default();
@@ -50,7 +51,7 @@ impl<R: Rules> Position<R> {
     }
 }
 
-/// Returns the rows in the order in which they are drawn.
+/// Returns the rows in drawing order.
 fn rows<R: Rules>(rules: &R) -> impl Iterator<Item = usize> + use<R> {
     let rows = rules.rows();
     (0..rows).map(move |row| if R::ROWS_UPWARD { rows - 1 - row } else { row })

@@ -1,4 +1,4 @@
-//! Tic-tac-toe: three in a row on a board of three by three.
+//! Tic-tac-toe: three in a row on a 3 x 3 board.
 
 use crate::cells::Cells;
 use crate::position::{Ending, Position, Rules};

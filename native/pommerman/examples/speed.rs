@@ -67,7 +67,7 @@ fn play(rules: moemcts_pommerman::Rules, rng: &mut Rng) -> u32 {
     u32::from(state.step_count())
 }
 
-/// Returns states of SimpleAgents' games from step 50 on.
+/// Returns states from step 50 on of games between SimpleAgents.
 fn middle_games(rules: moemcts_pommerman::Rules, rng: &mut Rng) -> Vec<State> {
     let mut states = Vec::new();
     for _ in 0..100 {

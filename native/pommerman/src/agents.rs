@@ -1,4 +1,4 @@
-//! Who plays by a script: values that carry their memory from step to step.
+//! Scripted agents: values that carry their memory from step to step.
 
 use moemcts_tree::Rng;
 
@@ -7,7 +7,7 @@ use crate::simple_agent::{self, Memory};
 use crate::state::State;
 use crate::{NUM_ACTIONS, STOP};
 
-/// A scripted agent. It sees what its player may see, and stops when its player is dead.
+/// A scripted agent. It observes only what its player can see, and plays Stop when its player is dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scripted {
     /// The reference's `SimpleAgent`.
@@ -40,7 +40,7 @@ impl Scripted {
         }
     }
 
-    /// Returns the agent's action and changes its memory.
+    /// Returns the agent's action and updates its memory.
     #[inline]
     pub fn choose(&mut self, state: &State, player: usize, rng: &mut Rng) -> u8 {
         if !state.agents[player].alive {

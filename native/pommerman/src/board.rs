@@ -1,6 +1,6 @@
-//! New boards, drawn from the distribution of the reference's `utility.make_board` and `make_items`.
+//! New boards, sampled from the distribution of the reference's `utility.make_board` and `make_items`.
 //!
-//! The reference draws with CPython's generator from a set, so that equal seeds give other boards here.
+//! The reference samples from a set with CPython's generator, so equal seeds give different boards here.
 
 use moemcts_tree::Rng;
 
@@ -12,16 +12,17 @@ use crate::MAX_PLAYERS;
 /// Which player starts in which corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corners {
-    /// As in the reference: 0 top left, 1 bottom left, 2 bottom right, 3 top right; a duel 0 top left, 1 bottom right.
+    /// As in the reference: 0 top left, 1 bottom left, 2 bottom right, 3 top right; in a duel 0 top left, 1 bottom
+    /// right.
     Standard,
-    /// A uniform permutation of the players over these corners, as PommerLearn has it.
+    /// A uniform permutation of the players over these corners, as in PommerLearn.
     Shuffled,
 }
 
-/// A board is drawn anew while more of its passages are walled in.
+/// A board is rejected if more of its passages than this are unreachable.
 const MAX_UNREACHABLE: u32 = 4;
 
-/// Walls, wood and items of a board, in cells.
+/// Numbers of cells with rigid walls, wood and items.
 struct Counts {
     rigid: usize,
     wood: usize,
@@ -57,7 +58,7 @@ impl State {
         state
     }
 
-    /// Draws rigid walls and wood; returns whether enough of the board can be reached.
+    /// Draws rigid walls and wood; returns whether enough of the board is reachable.
     fn draw_walls(&mut self, starts: &[u8], rng: &mut Rng) -> bool {
         let geometry = self.geometry();
         let n = geometry.size;
@@ -65,7 +66,7 @@ impl State {
         let (mut closed, corridors) = room(geometry, starts);
         (self.rigid, self.wood) = (0, corridors);
         closed |= corridors;
-        // Walls come in pairs, mirrored at the main diagonal, which stays free of them.
+        // Walls come in pairs, mirrored at the main diagonal, which stays free.
         let mut pairs: Vec<(u8, u8)> = Vec::with_capacity(64);
         for row in 0..n {
             for column in row + 1..n {
@@ -191,7 +192,7 @@ mod tests {
             counts[lost.count_ones() as usize] += 1.0;
         }
         for (count, share) in counts.into_iter().zip(expected) {
-            // Four standard errors of the difference of both samples; the seed is fixed.
+            // Four standard errors of the difference between the two samples; the seed is fixed.
             let width = 4.0 * (share * (1.0 - share) * (1.0 / 2000.0 + 1.0 / f64::from(games))).sqrt();
             assert!((count / f64::from(games) - share).abs() < width, "{counts:?}");
         }

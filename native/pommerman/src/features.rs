@@ -1,4 +1,4 @@
-//! Two numbers that tell phases apart: how near the next opponent is and how many are left.
+//! The features that gates use: the distance to the nearest opponent and the number of opponents left.
 
 use crate::geometry::has;
 use crate::state::{Agent, State};
@@ -6,7 +6,7 @@ use crate::state::{Agent, State};
 impl State {
     /// Returns the Manhattan distance to the nearest living opponent that `player` sees.
     ///
-    /// Where none is seen: the largest distance of the board, `2 * (n - 1)`. A team mate is no opponent.
+    /// If none is visible, returns the largest distance on the board, `2 * (n - 1)`. A teammate is not an opponent.
     pub fn nearest_opponent(&self, player: usize) -> u8 {
         let geometry = self.geometry();
         let cell = self.agents[player].cell;
@@ -15,7 +15,7 @@ impl State {
         seen.map(|other| geometry.distance(cell, other.cell)).min().unwrap_or(2 * (geometry.size - 1))
     }
 
-    /// Returns how many opponents of `player` live; every player is told who lives.
+    /// Returns the number of living opponents of `player`, which every player knows.
     pub fn num_opponents(&self, player: usize) -> u8 {
         self.opponents(player).count() as u8
     }

@@ -1,4 +1,4 @@
-//! Pommerman as the search knows a game.
+//! The search's interface to Pommerman.
 
 use std::convert::Infallible;
 
@@ -17,7 +17,7 @@ impl moemcts_tree::State for State {
         Ok(u32::from(self.step))
     }
 
-    /// Alone against all: the living. In a team also the dead, whose game is decided with their team's; they stop.
+    /// In a free-for-all, the living players. In teams also the dead, whose result is their team's; they play Stop.
     fn active_players(&self) -> Result<Players, Infallible> {
         if self.is_over() {
             return Ok(Players::NONE);
@@ -34,8 +34,8 @@ impl moemcts_tree::State for State {
         Ok(())
     }
 
-    /// PommerLearn's filter: Stop; moves into passages, items, flames that die in this step, and bombs for those who
-    /// kick; Bomb where none lies. Never into agents, walls or living flames.
+    /// PommerLearn's filter: Stop; moves into passages, items, flames that die in this step, and bombs if the agent can
+    /// kick; Bomb if there is none on the cell. Never into agents, walls or flames that stay.
     fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Infallible> {
         let agent = self.agents[player];
         out.push(Action::from(STOP));

@@ -2,9 +2,9 @@
 
 /// The largest side of a board; its cells fit into one `u128`.
 pub const MAX_SIZE: usize = 11;
-/// The most cells of a board.
+/// The largest number of cells of a board.
 pub const MAX_CELLS: usize = MAX_SIZE * MAX_SIZE;
-/// What `Geometry::neighbour` says where the board ends.
+/// Returned by `Geometry::neighbour` beyond the edge of the board.
 pub const OFF: u8 = u8::MAX;
 
 /// A set of cells.
@@ -34,17 +34,17 @@ pub fn iter(mut cells: Cells) -> impl Iterator<Item = u8> {
     })
 }
 
-/// The neighbourhoods of one board size.
+/// Lookup tables for one board size.
 pub struct Geometry {
     pub size: u8,
     /// All cells of the board.
     pub full: Cells,
-    /// The first column; multiplied by a row pattern it repeats that pattern in every row.
+    /// The first column; multiplying it by a row pattern repeats that pattern in every row.
     first_column: Cells,
     last_column: Cells,
-    /// By direction (0 stays, 1 up, 2 down, 3 left, 4 right) and cell: the next cell or `OFF`.
+    /// By direction (0 stay, 1 up, 2 down, 3 left, 4 right) and cell: the next cell, or `OFF`.
     neighbour: [[u8; MAX_CELLS]; 5],
-    /// By cell: where the SimpleAgent's distance map of depth 10 has nodes, before walls are taken out.
+    /// By cell: the cells within the SimpleAgent's distance map of depth 10, before walls are removed.
     pub scope: [Cells; MAX_CELLS],
 }
 
@@ -64,7 +64,7 @@ static TABLES: [Geometry; MAX_SIZE + 1] = [
 ];
 
 impl Geometry {
-    /// Returns the tables of a board of this side, at most `MAX_SIZE`.
+    /// Returns the tables of a board with this side length, at most `MAX_SIZE`.
     #[inline]
     pub fn of(size: u8) -> &'static Self {
         &TABLES[size as usize]
@@ -89,25 +89,25 @@ impl Geometry {
         row * self.size + column
     }
 
-    /// Returns the next cell in a direction (0 stays, 1 up, 2 down, 3 left, 4 right), `OFF` where the board ends.
+    /// Returns the next cell in a direction (0 stay, 1 up, 2 down, 3 left, 4 right), or `OFF` beyond the edge.
     #[inline]
     pub fn neighbour(&self, cell: u8, direction: u8) -> u8 {
         self.neighbour[direction as usize][cell as usize]
     }
 
-    /// Returns the cells of the row of `cell`.
+    /// Returns the cells in the row of `cell`.
     #[inline]
     pub const fn whole_row(&self, cell: u8) -> Cells {
         ((1 << self.size) - 1) << (self.row(cell) * self.size)
     }
 
-    /// Returns the cells of the column of `cell`.
+    /// Returns the cells in the column of `cell`.
     #[inline]
     pub const fn whole_column(&self, cell: u8) -> Cells {
         self.first_column << self.column(cell)
     }
 
-    /// Returns the cells that touch the set on one of their four sides; cells of the set only where they touch it too.
+    /// Returns the cells with a neighbour in the set on one of their four sides; these may include cells of the set.
     #[inline]
     pub const fn touching(&self, cells: Cells) -> Cells {
         let vertical = cells << self.size | cells >> self.size;
@@ -115,7 +115,7 @@ impl Geometry {
         (vertical | horizontal) & self.full
     }
 
-    /// Returns the cells at most `view` rows and at most `view` columns away; `view` 0 sees the whole board.
+    /// Returns the cells at most `view` rows and at most `view` columns away; `view` 0 means the whole board.
     #[inline]
     pub const fn window(&self, cell: u8, view: u8) -> Cells {
         if view == 0 {
@@ -129,13 +129,13 @@ impl Geometry {
         below & !above & (pattern * self.first_column)
     }
 
-    /// Returns the Manhattan distance of two cells.
+    /// Returns the Manhattan distance between two cells.
     #[inline]
     pub const fn distance(&self, a: u8, b: u8) -> u8 {
         self.row(a).abs_diff(self.row(b)) + self.column(a).abs_diff(self.column(b))
     }
 
-    /// Returns the ring of cells that are `ring` cells away from the nearest edge.
+    /// Returns the cells at distance `ring` from the nearest edge.
     pub fn ring(&self, ring: u8) -> Cells {
         let edge = |cell: u8| {
             let (row, column) = (self.row(cell), self.column(cell));
@@ -186,7 +186,7 @@ impl Geometry {
         table
     }
 
-    // The reference's range ends before `row + depth`, so that an agent in row 0 does not see row 10.
+    // The reference's range ends before `row + depth`, so an agent in row 0 does not see row 10.
     const fn scope_of(size: u8, row: u8, column: u8) -> Cells {
         const DEPTH: u8 = 10;
         let mut cells = 0;

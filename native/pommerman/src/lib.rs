@@ -1,6 +1,6 @@
-//! Pommerman: the reference's rules step for step, its SimpleAgent, observations, planes and records.
+//! Pommerman: the reference's rules step by step, its SimpleAgent, observations, planes and records.
 //!
-//! Reference: MultiAgentLearning/playground at 5315f6d. `docs/games/pommerman.md` tells the rules in prose.
+//! Reference: MultiAgentLearning/playground at 5315f6d. `docs/games/pommerman.md` describes the rules.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ pub use variant::{GameType, Rules, Variant, VARIANTS};
 
 /// The number of actions: Stop, Up, Down, Left, Right, Bomb.
 pub const NUM_ACTIONS: usize = 6;
-/// The most players that any variant has.
+/// The largest number of players of any variant.
 pub const MAX_PLAYERS: usize = 4;
 
 pub const STOP: u8 = 0;
@@ -47,7 +47,7 @@ pub const BOMB: u8 = 5;
 /// The names of the actions, by number.
 pub const ACTION_NAMES: [&str; NUM_ACTIONS] = ["stop", "up", "down", "left", "right", "bomb"];
 
-/// What a cell of the reference's board can show.
+/// The values of cells of the reference's board.
 pub mod item {
     pub const PASSAGE: u8 = 0;
     pub const RIGID: u8 = 1;

@@ -1,4 +1,4 @@
-//! Who wants to go where within one step, and how conflicts are settled: S3, S4 and S6 of the reference's step.
+//! Intended moves within one step, and the resolution of conflicts: S3, S4 and S6 of the reference's step.
 
 use crate::geometry::MAX_CELLS;
 use crate::state::MAX_BOMBS;
@@ -6,7 +6,7 @@ use crate::MAX_PLAYERS;
 
 pub(crate) const NONE: u8 = u8::MAX;
 
-/// Where everybody is and wants to be while a step is decided. The living agents come first to last by id.
+/// Current and intended cells of agents and bombs during a step. Only living agents are included, in order of id.
 pub(crate) struct Moves {
     pub(crate) num_agents: usize,
     pub(crate) id: [u8; MAX_PLAYERS],
@@ -16,7 +16,7 @@ pub(crate) struct Moves {
     pub(crate) bomb_to: [u8; MAX_BOMBS],
     pub(crate) agents_at: [u8; MAX_CELLS],
     pub(crate) bombs_at: [u8; MAX_CELLS],
-    /// By bomb, who kicks it (an index of `id`), and by agent, which bomb it kicks.
+    /// By bomb, the agent that kicks it (an index into `id`), and by agent, the bomb that it kicks.
     pub(crate) kicker: [u8; MAX_BOMBS],
     pub(crate) kicked: [u8; MAX_PLAYERS],
 }
@@ -53,9 +53,9 @@ impl Moves {
         self.bombs_at[to as usize] += 1;
     }
 
-    /// S3: nobody changes places over one edge. Against an agent only the bomb gives way; it is run into in S5.
+    /// S3: no two objects swap cells. Against an agent only the bomb yields; the collision is resolved in S5.
     pub(crate) fn cross(&mut self, num_bombs: usize) {
-        // Every edge with the agent or the bomb that took it first; edges stay taken by those that were sent back.
+        // Every edge with the agent or the bomb that took it first; edges stay taken when their owner is sent back.
         let mut edges = [(0u8, 0u8, NONE, NONE); MAX_PLAYERS + MAX_BOMBS];
         let mut num_edges = 0;
         for k in 0..self.num_agents {
@@ -98,7 +98,7 @@ impl Moves {
         }
     }
 
-    /// S4: whoever wants a cell that another of its kind wants stays, until nothing changes.
+    /// S4: objects contending with one of their kind for a cell stay where they are, until nothing changes.
     pub(crate) fn settle(&mut self, num_bombs: usize) {
         for &to in &self.agent_to[..self.num_agents] {
             self.agents_at[to as usize] += 1;
@@ -126,7 +126,7 @@ impl Moves {
         }
     }
 
-    /// S6: what kicks and bounces have brought into conflict goes back; a kick whose kicker stays is forgotten.
+    /// S6: moves that conflict after kicks and bounces are undone; a kick whose kicker stays is cancelled.
     pub(crate) fn settle_late(&mut self, num_bombs: usize) {
         let mut changed = true;
         while changed {

@@ -1,10 +1,10 @@
-//! The reference's observation dictionaries as plain values.
+//! The reference's observation dictionaries as structs.
 
 use crate::geometry::{has, iter, MAX_CELLS};
 use crate::item;
 use crate::state::State;
 
-/// What a player observes, also a dead one; maps are row-major, the cells beyond `n * n` stay 0.
+/// The observation of a player, dead or alive; maps are row-major, and cells beyond `n * n` are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     pub board: [u8; MAX_CELLS],
@@ -12,23 +12,23 @@ pub struct Observation {
     /// Steps until the bomb explodes, 9 down to 1.
     pub bomb_life: [u8; MAX_CELLS],
     pub bomb_moving_direction: [u8; MAX_CELLS],
-    /// Steps until the flame is gone, 3 down to 1; of several on a cell the youngest.
+    /// Steps until the flame is gone, 3 down to 1; the youngest of several flames on a cell.
     pub flame_life: [u8; MAX_CELLS],
     pub position: (u8, u8),
     pub ammo: u8,
     pub blast_strength: u8,
     pub can_kick: bool,
-    /// Item values (10 + id) of the living players; 0 pads.
+    /// Item values (10 + id) of the living players, padded with 0.
     pub alive: [u8; 4],
-    /// The item value of the team mate, 9 (AgentDummy) where there is none.
+    /// The item value of the teammate, or 9 (AgentDummy) if there is none.
     pub teammate: u8,
-    /// Item values of the enemies, as the reference lists them: a team's third is AgentDummy; 0 pads.
+    /// Item values of the enemies as the reference lists them, padded with 0; a team's third enemy is AgentDummy.
     pub enemies: [u8; 3],
     pub step_count: u16,
 }
 
 impl State {
-    /// Returns what `player` observes.
+    /// Returns the observation of `player`.
     pub fn observation(&self, player: usize) -> Observation {
         let geometry = self.geometry();
         let agent = self.agents[player];

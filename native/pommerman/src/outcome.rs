@@ -1,4 +1,4 @@
-//! What the reference says after a step (rewards, done, result), and the returns that the search learns from.
+//! The reference's result of a step (rewards, done, result), and the returns that the search uses.
 
 use crate::state::State;
 use crate::variant::GameType;
@@ -13,10 +13,10 @@ pub enum Ending {
     Incomplete = 3,
 }
 
-/// What the reference returns from a step.
+/// The reference's return values of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// By player; in a free-for-all the dead get -1 in every step, at the limit of steps all get it.
+    /// By player; in a free-for-all the dead get -1 in every step, and all players get it at the step limit.
     pub rewards: [i8; MAX_PLAYERS],
     pub done: bool,
     pub ending: Ending,
@@ -32,7 +32,7 @@ fn winning_team(living: u32) -> Option<u32> {
 }
 
 impl State {
-    /// Returns what the reference says of this state, where no agent is marked as the one in training.
+    /// Returns the reference's result for this state, without an agent marked as in training.
     pub fn outcome(&self) -> Outcome {
         if self.rules.game_type.has_teams() {
             self.team_outcome()
@@ -83,12 +83,12 @@ impl State {
         Outcome { rewards, done, ending }
     }
 
-    /// Returns what is decided for each player, as the search counts: winner 1, loser -1, tie and undecided 0.
+    /// Returns what is decided for each player: 1 for winners, -1 for losers, 0 for ties and undecided players.
     ///
-    /// Alone against all, the dead have lost at once and whoever lives at the limit of steps has tied, or lost where
-    /// the rules say so. A team's return stays 0 until the game is over. Walls that close in at the end of the last
-    /// step change no result. Where a timeout is a tie these are the value targets of PommerLearn (jw3il/PommerLearn
-    /// at 6d4f546); the reference's own rewards are those of [`State::outcome`].
+    /// In a free-for-all, the dead have lost at once, and survivors at the step limit have tied, or lost if the rules
+    /// say so. A team's return stays 0 until the game is over. Walls that collapse at the end of the last step do not
+    /// change the result. If a timeout is a tie, these are the value targets of PommerLearn (jw3il/PommerLearn at
+    /// 6d4f546); the reference's own rewards are those of [`State::outcome`].
     pub fn decided(&self) -> [i8; MAX_PLAYERS] {
         let living = self.survivors();
         let over = self.is_over();

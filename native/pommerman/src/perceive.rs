@@ -1,16 +1,16 @@
-//! The state as a player may know it: where a search starts that must not look behind the wood or the fog.
+//! The state as known to a player, from which a search without hidden information starts.
 
 use crate::geometry::{bit, has, iter};
 use crate::state::{Agent, State};
 
 impl State {
-    /// Returns a state that `player` cannot tell from this one, without what it does not know.
+    /// Returns a state that `player` cannot distinguish from this one, without hidden information.
     ///
-    /// Everywhere: no items under wood or flames, so that a search finds none there. Strength, ammo and kick of the
-    /// others stay: on a fully visible board whoever counts pick-ups and bombs knows them.
-    /// In fog moreover, where this is an approximation: cells out of sight become passages, and items, flames and the
-    /// others' bombs there are gone; living players out of sight stand in the fog as far away as they can be; all
-    /// others have what a player starts with. The player's own bombs stay even where it does not see them.
+    /// Always: there are no items under wood or flames, so that a search finds none there. Blast strength, ammo and
+    /// kick of the others stay: on a fully visible board they can be inferred by counting pick-ups and bombs. In fog,
+    /// as an approximation: cells out of sight become passages without items, flames or others' bombs; living players
+    /// out of sight are placed in the fog as far away as possible; the others have the attributes that players start
+    /// with. The player's own bombs stay even out of its sight.
     pub fn perceived(&self, player: usize) -> Self {
         let mut known = self.clone();
         known.hidden = [0; 3];

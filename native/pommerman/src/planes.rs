@@ -1,14 +1,14 @@
-//! The 23 input planes of PommerLearn, `[23, n, n]`, from what a player sees.
+//! PommerLearn's 23 input planes, `[23, n, n]`, of what a player sees.
 //!
-//! jw3il/PommerLearn at 6d4f546. Nothing hidden is shown: fogged cells are 0 in every plane
-//! of the board, hidden items are in none.
+//! jw3il/PommerLearn at 6d4f546. Hidden information is not encoded: fogged cells are 0 in every plane of the board, and
+//! hidden items are in no plane.
 
 use crate::geometry::{has, iter};
 use crate::state::State;
 
 pub const NUM_PLANES: usize = 23;
 
-/// What each plane shows.
+/// The names of the planes.
 pub const PLANE_NAMES: [&str; NUM_PLANES] = [
     "rigid",
     "wood",
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// Returns how far a bomb reaches beyond its own cell, as a share of the board.
+/// Returns the reach of a bomb beyond its own cell, relative to `FULL_STRENGTH` and at most 1.
 fn share(blast: u8) -> f32 {
     (f32::from(blast.saturating_sub(1)) / FULL_STRENGTH).min(1.0)
 }

@@ -1,4 +1,4 @@
-//! The SimpleAgent's distances and the ways it walks, as far as its rules ask for them.
+//! The SimpleAgent's distances and paths, computed only as far as its rules need them.
 
 use crate::geometry::{bit, has, Cells, OFF};
 use crate::sight::Sight;
@@ -7,18 +7,18 @@ use crate::{RIGHT, STOP, UP};
 
 const NONE: u8 = u8::MAX;
 
-/// How far the agent walks towards enemies, the farthest that it walks towards anything.
+/// How far the agent walks towards enemies, the largest radius for any target.
 pub(crate) const ENEMY_RADIUS: usize = 3;
 
-/// Distances from the own cell, grown as far as they are asked for.
+/// Distances from the own cell, computed lazily.
 pub(crate) struct Reach<'a> {
     sight: &'a Sight,
-    /// `within[d]`: the cells at most `d` steps away; constant from where nothing new was found.
+    /// `within[d]`: the cells at most `d` steps away; constant once no new cell is found.
     within: [Cells; NUM_LAYERS],
     depth: usize,
 }
 
-/// One more than the greatest strength of a bomb, 10; what is farther away is only asked for as a whole.
+/// One more than the largest blast strength, 10; farther cells are needed only all together.
 const NUM_LAYERS: usize = 12;
 
 impl<'a> Reach<'a> {
@@ -44,7 +44,7 @@ impl<'a> Reach<'a> {
         self.within[distance] & !self.within[distance - 1]
     }
 
-    /// Returns every cell that has a distance.
+    /// Returns every cell with a distance.
     pub(crate) fn all(&self) -> Cells {
         let mut cells = self.within[self.depth];
         loop {
@@ -56,7 +56,7 @@ impl<'a> Reach<'a> {
         }
     }
 
-    // What is not passable gets a distance, and none is counted through it; the own cell always is a start.
+    // Impassable cells get a distance, but no path leads through them; the own cell always counts as a start.
     #[inline]
     fn grow(&self, cells: Cells) -> Cells {
         let from = cells & (self.sight.passable | bit(self.sight.cell));
@@ -64,13 +64,13 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// The first cells of the reference's search in the order of its queue, to walk back from a target.
+/// The first cells of the reference's search in queue order, for tracing a path back from a target.
 ///
-/// Of several equally near parents each later one replaces the earlier with probability 1/2; a cell's parent is
+/// Each later one of several equally near parents replaces the earlier one with probability 1/2; a cell's parent is
 /// chosen once per decision.
 pub(crate) struct Trail<'a> {
     sight: &'a Sight,
-    /// Cells at a distance below `ENEMY_RADIUS`; `ends[d]` is where those of distance `d` end.
+    /// Cells at a distance below `ENEMY_RADIUS`; `ends[d]` is the end of those at distance `d`.
     queue: [u8; 16],
     ends: [usize; ENEMY_RADIUS],
     /// Cell and chosen parent.
@@ -141,7 +141,7 @@ impl<'a> Trail<'a> {
             }
         }
         if parent == NONE {
-            // Unreachable for a target with a distance; the own cell ends the walk.
+            // Cannot happen for a target with a distance; the own cell ends the path.
             return self.sight.cell;
         }
         self.chosen[self.num_chosen] = (cell, parent);

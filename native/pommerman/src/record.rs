@@ -1,4 +1,4 @@
-//! States as bytes: exact, versioned, about 100 bytes; what datasets and saved games hold.
+//! States as bytes: an exact, versioned record of about 100 bytes, used by datasets and saved games.
 //!
 //! ```text
 //! 0      version                       11..   per player: cell, ammo | fallen << 5 | kick << 6 | alive << 7, blast
@@ -21,11 +21,11 @@ const HEADER: usize = 11;
 const TIMEOUT_IS_LOSS: u8 = 0x40;
 const OVER: u8 = 0x80;
 
-/// No record is longer.
+/// An upper bound on the length of a record.
 pub const MAX_BYTES: usize = HEADER + 3 * MAX_PLAYERS + MAX_CELLS.div_ceil(2) + 1 + 3 * MAX_BOMBS + 1 + 2 * MAX_CELLS;
 
 impl State {
-    /// Returns the state as bytes, from which [`State::unpack`] makes an equal one.
+    /// Returns the state as bytes; [`State::unpack`] restores an equal state.
     pub fn pack(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(128);
         let rules = &self.rules;
@@ -72,7 +72,7 @@ impl State {
         }
     }
 
-    /// Returns the state that was packed; says what is wrong with bytes that are none.
+    /// Returns the state of a record; the error describes what is wrong with the bytes.
     pub fn unpack(bytes: &[u8]) -> Result<Self, String> {
         let mut reader = Reader(bytes);
         let version = reader.byte()?;

@@ -1,4 +1,4 @@
-//! What the SimpleAgent looks at: a board as one player sees it, as sets of cells.
+//! The input of the SimpleAgent: the board as one player sees it, as sets of cells.
 
 use crate::geometry::{bit, has, iter, Cells, Geometry};
 use crate::item;
@@ -13,16 +13,16 @@ pub struct Sight {
     pub cell: u8,
     pub ammo: u8,
     pub blast: u8,
-    /// Passage, items, and agents that are no enemies (the own cell too).
+    /// Passages, items, and agents that are not enemies (including the own cell).
     pub passable: Cells,
     pub passage: Cells,
     pub wood: Cells,
     pub fog: Cells,
     /// ExtraBomb, IncrRange, Kick.
     pub items: [Cells; 3],
-    /// Cells that a distance can be known of: neither fog, walls nor flames, and near enough.
+    /// Cells that can have a distance: not fog, walls or flames, and near enough.
     pub scope: Cells,
-    /// Where the enemies that can be seen are, in the order of the observation's `enemies`.
+    /// Cells of the visible enemies, in the order of the observation's `enemies`.
     enemies: [u8; 3],
     /// Cell and strength of the visible bombs, row-major.
     bombs: [(u8, u8); MAX_BOMBS],
@@ -75,7 +75,7 @@ impl Sight {
         sight
     }
 
-    /// Returns what the arrays of an observation show; says what was expected where they do not fit.
+    /// Returns what the arrays of an observation show; the error describes what does not fit.
     ///
     /// `board` and `bomb_blast_strength` are `[n * n]`, `enemies` are item values (10 + id).
     pub fn from_observation(
@@ -136,7 +136,7 @@ impl Sight {
         &self.bombs[..self.num_bombs as usize]
     }
 
-    /// Returns the cells of the enemies that can be seen, in the order of the observation's `enemies`.
+    /// Returns the cells of the visible enemies, in the order of the observation's `enemies`.
     pub fn enemies(&self) -> impl Iterator<Item = u8> + Clone + '_ {
         self.enemies.iter().copied().filter(|&cell| cell != NOWHERE)
     }

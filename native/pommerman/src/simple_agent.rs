@@ -7,17 +7,17 @@ use crate::reach::{Reach, Trail, ENEMY_RADIUS};
 use crate::sight::Sight;
 use crate::{BOMB, DOWN, LEFT, RIGHT, STOP, UP};
 
-/// The reference forgets own positions beyond the last six.
+/// The reference remembers the last six own positions.
 const NUM_RECENT: usize = 6;
 /// How far the agent walks towards items and wood.
 const ITEM_RADIUS: usize = 2;
 
-/// What a SimpleAgent carries from step to step.
+/// The memory of a SimpleAgent between steps.
 ///
-/// In the reference neither field is reset between games.
+/// The reference resets neither field between games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// The last direction of rule 3: 0 none, 1 up, 2 down, 3 left, 4 right.
+    /// The last direction chosen by rule 3: 0 none, 1 up, 2 down, 3 left, 4 right.
     pub previous: u8,
     recent: [u8; NUM_RECENT],
     num_recent: u8,
@@ -34,7 +34,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Returns the last own positions that rule 7 noted, oldest first.
+    /// Returns the last own positions recorded by rule 7, oldest first.
     pub fn recent(&self) -> &[u8] {
         &self.recent[..self.num_recent as usize]
     }
@@ -49,9 +49,9 @@ impl Memory {
     }
 }
 
-/// Where a decision gets its random choices from.
+/// The source of a decision's random choices.
 pub(crate) trait Chance {
-    /// Returns a uniform choice below `n`.
+    /// Returns a uniform integer below `n`.
     fn choose(&mut self, n: usize) -> usize;
 }
 
@@ -65,7 +65,7 @@ impl Chance for Rng {
     }
 }
 
-/// Walks through all sequences of choices, one per decision.
+/// Enumerates all sequences of choices, one per decision.
 #[derive(Default)]
 struct Enumeration {
     /// Choice and number of choices.
@@ -88,7 +88,7 @@ impl Enumeration {
         self.choices.iter().map(|&(_, n)| 1.0 / n as f64).product()
     }
 
-    /// Goes to the next sequence; `false` after the last.
+    /// Advances to the next sequence; returns `false` after the last.
     fn advance(&mut self) -> bool {
         self.next = 0;
         while let Some((choice, n)) = self.choices.pop() {
@@ -101,23 +101,23 @@ impl Enumeration {
     }
 }
 
-/// Returns the action of a SimpleAgent and changes its memory.
+/// Returns the action of a SimpleAgent and updates its memory.
 #[inline]
 pub fn act(sight: &Sight, memory: &mut Memory, rng: &mut Rng) -> u8 {
     decide(sight, memory, rng).action
 }
 
-/// One way a decision can end.
+/// A possible result of a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Possibility {
     pub action: u8,
     pub memory: Memory,
-    /// Whether the own position was noted in the memory (rule 7).
+    /// Whether the own position was recorded in the memory (rule 7).
     pub appended: bool,
     pub probability: f64,
 }
 
-/// Returns everything that a decision can end in, with exact probabilities that sum to one.
+/// Returns all possible results of a decision, with exact probabilities that sum to one.
 pub fn distribution(sight: &Sight, memory: &Memory) -> Vec<Possibility> {
     let mut possibilities: Vec<Possibility> = Vec::new();
     let mut enumeration = Enumeration::default();
@@ -185,7 +185,7 @@ fn decide(sight: &Sight, memory: &mut Memory, chance: &mut impl Chance) -> Decis
     Decision { action, appended: true }
 }
 
-/// Rule 1: leaves the rows and columns of bombs that are no farther away than they are strong.
+/// Rule 1: leaves the rows and columns of bombs whose distance is at most their strength.
 fn evade(sight: &Sight, reach: &mut Reach, chance: &mut impl Chance) -> Option<u8> {
     let geometry = sight.geometry();
     let (row, column) = (geometry.row(sight.cell), geometry.column(sight.cell));
@@ -226,7 +226,7 @@ fn evade(sight: &Sight, reach: &mut Reach, chance: &mut impl Chance) -> Option<u
     }
 }
 
-/// Returns the first marked direction that leads around a corner or out of the reach of the strongest bomb.
+/// Returns the first marked direction that leads around a corner or out of the range of the strongest bomb.
 fn escape(sight: &Sight, marks: &Marks) -> u8 {
     let geometry = sight.geometry();
     let passable = sight.passable & !bit(sight.cell);
@@ -254,7 +254,7 @@ fn escape(sight: &Sight, marks: &Marks) -> u8 {
     STOP
 }
 
-/// Returns whether the agent has a bomb and could get out of its way: farther than its strength or around a corner.
+/// Returns whether the agent has a bomb and could escape it: beyond its strength or around a corner.
 fn can_bomb(sight: &Sight, reach: &mut Reach) -> bool {
     if sight.ammo < 1 {
         return false;
@@ -268,7 +268,8 @@ fn can_bomb(sight: &Sight, reach: &mut Reach) -> bool {
     reach.all() & sight.passage & !near != 0
 }
 
-/// Returns the nearest cell of the kinds within a radius; of equally near ones the last, kind by kind, row-major.
+/// Returns the nearest cell of any kind within a radius; ties go to the last kind, then to the last cell in row-major
+/// order.
 fn nearest(reach: &Reach, kinds: impl Iterator<Item = Cells> + Clone, radius: usize) -> Option<u8> {
     (1..=radius).find_map(|distance| {
         let found = kinds.clone().map(|cells| cells & reach.layer(distance)).filter(|&cells| cells != 0).last();
@@ -276,14 +277,14 @@ fn nearest(reach: &Reach, kinds: impl Iterator<Item = Cells> + Clone, radius: us
     })
 }
 
-/// Returns whether a bomb in the row or column of the cell is no farther away than it is strong, walls ignored.
+/// Returns whether a bomb in the row or column of the cell is at most its strength away, ignoring walls.
 fn is_unsafe(sight: &Sight, cell: u8) -> bool {
     let geometry = sight.geometry();
     let in_line = |bomb: u8| geometry.row(bomb) == geometry.row(cell) || geometry.column(bomb) == geometry.column(cell);
     sight.bombs().iter().any(|&(bomb, strength)| in_line(bomb) && geometry.distance(bomb, cell) <= strength)
 }
 
-/// Rule 7: a random safe step, to a cell not visited lately if there is one.
+/// Rule 7: a random safe step, to a cell not visited recently if there is one.
 fn wander(sight: &Sight, memory: &Memory, chance: &mut impl Chance) -> u8 {
     let geometry = sight.geometry();
     let (mut safe, mut fresh) = (Choices::default(), Choices::default());
@@ -317,7 +318,7 @@ impl Choices {
         self.len += 1;
     }
 
-    // Stop is always pushed first.
+    // Stop is always pushed first, if at all.
     fn drop_stop(&mut self) {
         if self.directions[0] == STOP {
             self.directions.copy_within(1.., 0);
@@ -325,7 +326,7 @@ impl Choices {
         }
     }
 
-    /// Returns a uniform choice, Stop where there is none.
+    /// Returns a uniformly random choice, or Stop if there is none.
     fn pick(&self, chance: &mut impl Chance) -> u8 {
         match self.len {
             0 => STOP,
@@ -334,12 +335,12 @@ impl Choices {
     }
 }
 
-/// The directions in which bombs lie, in the order in which they were marked.
+/// The directions of bombs, in the order in which they were marked.
 #[derive(Default)]
 struct Marks {
     order: [u8; 4],
     len: usize,
-    /// By direction, the greatest strength.
+    /// By direction, the largest strength.
     strength: [u8; 5],
 }
 

@@ -1,21 +1,21 @@
-//! The state of a game as a small value: sets of cells, four agents, a short list of bombs.
+//! The state of a game as a compact value: sets of cells, four agents, a short list of bombs.
 
 use crate::geometry::{bit, has, iter, Cells, Geometry, MAX_CELLS};
 use crate::variant::Rules;
 use crate::{item, MAX_PLAYERS};
 
-/// The most bombs that lie at once.
+/// The maximum number of bombs on the board at once.
 ///
-/// Every player lays at most one per step and a bomb lives nine, so that games reach 40 while a step is computed.
+/// Every player lays at most one per step and a bomb lives for nine, so games reach 40 while a step is computed.
 pub const MAX_BOMBS: usize = 48;
 
-/// One player on the board; a dead one keeps what it had.
+/// A player on the board; a dead one keeps its attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agent {
     pub cell: u8,
-    /// Bombs that may still be laid, at most 10.
+    /// Number of bombs that the player can still lay, at most 10.
     pub ammo: u8,
-    /// Reach of the next bomb, own cell included.
+    /// Blast strength of the next bomb, including its own cell.
     pub blast: u8,
     pub can_kick: bool,
     pub alive: bool,
@@ -25,17 +25,17 @@ pub struct Agent {
 pub struct Bomb {
     pub cell: u8,
     pub owner: u8,
-    /// Steps until it explodes; 9 after the step that laid it.
+    /// Steps until the bomb explodes; 9 after the step that laid it.
     pub life: u8,
     pub blast: u8,
-    /// Where it moves: 0 nowhere, 1 up, 2 down, 3 left, 4 right.
+    /// Direction of movement: 0 none, 1 up, 2 down, 3 left, 4 right.
     pub direction: u8,
 }
 
-/// A state of a game.
+/// The state of a game.
 ///
-/// The board is kept in layers from which [`State::board`] makes what the reference's board shows. No layer but
-/// `flames` and `hidden` covers another: the cell of a living agent or of a bomb is in none of them.
+/// The board is stored in layers, from which [`State::board`] reconstructs the reference's board. Apart from `flames`
+/// and `hidden`, the layers are disjoint, and contain no cell of a living agent or of a bomb.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub(crate) rules: Rules,
@@ -43,7 +43,7 @@ pub struct State {
     pub(crate) wood: Cells,
     /// Visible items by kind: ExtraBomb, IncrRange, Kick.
     pub(crate) items: [Cells; 3],
-    /// Items under wood, or under flames where wood has burnt, by kind.
+    /// Items under wood, or under flames of burnt wood, by kind.
     pub(crate) hidden: [Cells; 3],
     /// Flames by life 0, 1, 2. One cell can hold several: the older ones reveal an item, the younger destroy it.
     pub(crate) flames: [Cells; 3],
@@ -52,19 +52,20 @@ pub struct State {
     pub(crate) num_bombs: u8,
     /// The reference's `done` of the last step.
     pub(crate) over: bool,
-    /// Players who died by walls at the end of the step that ended the game, as bits: its result counts them as living.
+    /// Bit set of the players killed by walls at the end of the step that ended the game, who count as alive in its
+    /// result.
     pub(crate) fallen: u8,
     pub(crate) step: u16,
 }
 
-/// What the reference keeps about a state, to make one from.
+/// The reference's representation of a state, from which `State` is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     pub rules: Rules,
     pub step: u16,
-    /// `[n * n]`, what the board shows.
+    /// `[n * n]`, the visible board.
     pub board: &'a [u8],
-    /// `[n * n]`, items that are not visible yet, 0 where there is none.
+    /// `[n * n]`, items that are not visible yet, 0 for none.
     pub hidden: &'a [u8],
     /// `[num_players]`.
     pub agents: &'a [Agent],
@@ -74,7 +75,7 @@ pub struct Parts<'a> {
 }
 
 impl State {
-    /// Makes a state from what the reference keeps; says what was expected where the parts do not fit together.
+    /// Builds a state from the reference's representation; the error describes an inconsistency.
     pub fn from_parts(parts: &Parts) -> Result<Self, String> {
         let rules = parts.rules;
         rules.check()?;
@@ -134,7 +135,7 @@ impl State {
             taken |= bit(bomb.cell);
             state.push_bomb(*bomb);
         }
-        // A ring collapses after `done` was decided: its deaths count from the next step on.
+        // A ring collapses after `done` was decided, so its deaths count only from the next step on.
         state.over = match rules.ring_at(state.step) {
             Some(_) => false,
             None => state.outcome().done,
@@ -191,7 +192,7 @@ impl State {
         self.rules.board_size as usize
     }
 
-    /// Returns how many steps were played.
+    /// Returns the number of steps played.
     pub fn step_count(&self) -> u16 {
         self.step
     }
@@ -201,7 +202,7 @@ impl State {
         Geometry::of(self.rules.board_size)
     }
 
-    /// Returns the players, dead ones included.
+    /// Returns the players, including dead ones.
     #[inline]
     pub fn agents(&self) -> &[Agent] {
         &self.agents[..self.rules.num_players()]
@@ -213,32 +214,32 @@ impl State {
         &self.bombs[..self.num_bombs as usize]
     }
 
-    /// Returns the living players as bits.
+    /// Returns the bit set of living players.
     #[inline]
     pub fn living(&self) -> u32 {
         self.agents.iter().enumerate().fold(0, |set, (player, agent)| set | u32::from(agent.alive) << player)
     }
 
-    /// Returns the players who count as living in the result, as bits: where the game is over, those who lived when
-    /// `done` was decided, before walls closed in.
+    /// Returns the bit set of players who count as alive in the result: if the game is over, those alive when `done`
+    /// was decided, before walls collapsed.
     #[inline]
     pub fn survivors(&self) -> u32 {
         self.living() | u32::from(self.fallen)
     }
 
-    /// Returns whether the game is over: the reference's `done`, or nobody lives.
+    /// Returns whether the game is over: the reference's `done`, or no player is alive.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over || self.living() == 0
     }
 
-    /// Returns the cells that burn.
+    /// Returns the burning cells.
     #[inline]
     pub fn flaming(&self) -> Cells {
         self.flames[0] | self.flames[1] | self.flames[2]
     }
 
-    /// Returns the cells with bombs, those under agents included.
+    /// Returns the cells with bombs, including those under agents.
     #[inline]
     pub fn bomb_cells(&self) -> Cells {
         self.bombs().iter().fold(0, |cells, bomb| cells | bit(bomb.cell))
@@ -261,7 +262,7 @@ impl State {
         self.num_bombs += 1;
     }
 
-    /// Keeps the bombs that `keep` accepts, in their order.
+    /// Keeps the bombs that `keep` accepts, preserving their order.
     #[inline]
     pub(crate) fn retain_bombs(&mut self, mut keep: impl FnMut(&Bomb) -> bool) {
         let mut kept = 0;
@@ -271,12 +272,12 @@ impl State {
                 kept += 1;
             }
         }
-        // Equal states are equal bytes: no remains of bombs that are gone.
+        // Clear the removed bombs, so that equal states have equal bytes.
         self.bombs[kept..self.num_bombs as usize].fill(Bomb::default());
         self.num_bombs = kept as u8;
     }
 
-    /// Returns what the reference's board shows, row-major; the cells beyond `n * n` stay 0.
+    /// Returns the reference's board, row-major; cells beyond `n * n` are 0.
     pub fn board(&self) -> [u8; MAX_CELLS] {
         let mut board = [item::PASSAGE; MAX_CELLS];
         let mut paint = |cells: Cells, value: u8| iter(cells).for_each(|cell| board[cell as usize] = value);
@@ -293,7 +294,7 @@ impl State {
         board
     }
 
-    /// Returns the items that are not visible yet, row-major, 0 where there is none.
+    /// Returns the items that are not visible yet, row-major, 0 for none.
     pub fn hidden_items(&self) -> [u8; MAX_CELLS] {
         let mut items = [0; MAX_CELLS];
         for (cells, kind) in self.hidden.iter().zip(item::EXTRA_BOMB..) {
@@ -307,7 +308,7 @@ impl State {
         self.flames.iter().zip(0u8..).flat_map(|(cells, life)| iter(*cells).map(move |cell| (cell, life)))
     }
 
-    /// Returns 64 bits over all that the rest of the game depends on; the order of the bombs does not matter.
+    /// Returns a 64-bit hash of everything that the rest of the game depends on, regardless of the order of bombs.
     pub fn hash(&self) -> u64 {
         let rules = &self.rules;
         let mut hash = mix(u64::from(self.fallen) << 17 | u64::from(self.step) << 1 | u64::from(self.over))
@@ -335,7 +336,7 @@ impl State {
     }
 }
 
-// The finalizer of SplitMix64 (Steele, Lea, Flood 2014), on a shifted input so that 0 does not stay 0.
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014), on a shifted input so that 0 is not a fixed point.
 #[inline]
 fn mix(word: u64) -> u64 {
     let mut z = word.wrapping_add(0x9E37_79B9_7F4A_7C15);

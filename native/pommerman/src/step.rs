@@ -1,7 +1,7 @@
-//! One step of the reference's `ForwardModel.step`, S1 to S9 in its order, its oddities included.
+//! One step of the reference's `ForwardModel.step`, stages S1 to S9 in order, including its quirks.
 //!
-//! Two things look like mistakes and are kept: the counters of S4 to S6 are never decremented (a cell that somebody
-//! wanted is not free in this step), and wood stops every ray of a step, also those of later members of a chain.
+//! Two apparent bugs are reproduced: the counters of S4 to S6 are never decremented (a cell that an object intended to
+//! enter stays occupied in this step), and wood stops all rays of a step, even those of later bombs in a chain.
 
 use crate::geometry::{bit, has, Cells, Geometry, OFF};
 use crate::moves::{Moves, NONE};
@@ -10,13 +10,13 @@ use crate::state::{Bomb, State, MAX_BOMBS};
 use crate::{BOMB, MAX_PLAYERS, STOP};
 
 const MAX_AMMO: u8 = 10;
-/// One is gone at the end of the step that lays the bomb, so that it shows 9.
+/// The life of a new bomb; it is decremented at the end of the same step, so the bomb shows 9.
 const LIFE_AT_LAYING: u8 = 10;
 
 impl State {
-    /// Plays one step and returns what the reference returns from it; the dead players' actions do not matter.
+    /// Plays one step and returns the reference's result; the actions of dead players are ignored.
     ///
-    /// A number that is no action acts as Stop.
+    /// An invalid action acts as Stop.
     pub fn step(&mut self, actions: [u8; MAX_PLAYERS]) -> Outcome {
         self.advance(actions);
         self.step = self.step.saturating_add(1);
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// S2: where agents and bombs want to go, and the bombs that are laid.
+    /// S2: the intended cells of agents and bombs, and newly laid bombs.
     fn intents(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS]) -> Moves {
         let mut moves = Moves::new();
         let walls = self.rigid | self.wood;
@@ -75,7 +75,7 @@ impl State {
             }
             let mut to = agent.cell;
             if action == BOMB {
-                // Real games never fill the list of bombs, see MAX_BOMBS.
+                // Real games never fill the list of bombs, see `MAX_BOMBS`.
                 if agent.ammo > 0 && !has(bombs, agent.cell) && (self.num_bombs as usize) < MAX_BOMBS {
                     self.agents[player].ammo -= 1;
                     self.push_bomb(Bomb {
@@ -110,7 +110,7 @@ impl State {
         moves
     }
 
-    /// S5: agents run into bombs and kick them or bounce. Returns whether anything was put back or kicked.
+    /// S5: agents run into bombs and kick them or bounce off. Returns whether anything bounced or was kicked.
     fn kick(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS], moves: &mut Moves) -> bool {
         let blocked = self.standing();
         let mut bombs_later = [NONE; MAX_BOMBS];
@@ -162,7 +162,7 @@ impl State {
         any
     }
 
-    /// S7: bombs and agents arrive; items are picked up before anything explodes.
+    /// S7: bombs and agents move; items are picked up before anything explodes.
     fn apply(&mut self, moves: &Moves) {
         for index in 0..self.num_bombs as usize {
             let bomb = &mut self.bombs[index];
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// S8: bombs tick and explode in a chain. Returns the marked cells.
+    /// S8: bombs tick and explode in chains. Returns the affected cells.
     fn explode(&mut self, geometry: &Geometry, burning: Cells) -> Cells {
         let mut boom = false;
         for bomb in &mut self.bombs[..self.num_bombs as usize] {
@@ -226,7 +226,7 @@ impl State {
     }
 
     fn rays(&self, geometry: &Geometry, bomb: Bomb) -> Cells {
-        // A bomb of strength 0 marks nothing, not even its own cell.
+        // A bomb of strength 0 affects no cell, not even its own.
         let mut cells = if bomb.blast > 0 { bit(bomb.cell) } else { 0 };
         for direction in 1..=4 {
             let mut cell = bomb.cell;
@@ -244,7 +244,7 @@ impl State {
         cells
     }
 
-    /// S9: flames destroy wood and visible items, and kill.
+    /// S9: flames destroy wood and visible items, and kill agents.
     fn paint(&mut self, hot: Cells) {
         if hot != 0 {
             self.wood &= !hot;

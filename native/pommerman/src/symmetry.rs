@@ -11,7 +11,7 @@ pub const NUM_SYMMETRIES: usize = 8;
 const PLANE_RIGHT: usize = 7;
 const PLANE_UP: usize = 8;
 
-/// Returns where a cell goes.
+/// Returns the image of a cell.
 pub fn cell(symmetry: usize, size: u8, cell: u8) -> u8 {
     let (mut row, mut column) = (cell / size, cell % size);
     if symmetry & 1 != 0 {
@@ -26,7 +26,7 @@ pub fn cell(symmetry: usize, size: u8, cell: u8) -> u8 {
     row * size + column
 }
 
-/// Returns what an action or a direction becomes; Stop and Bomb stay.
+/// Returns the image of an action or a direction; Stop and Bomb are fixed.
 pub fn action(symmetry: usize, action: u8) -> u8 {
     let mut action = action;
     if symmetry & 1 != 0 {
@@ -41,14 +41,14 @@ pub fn action(symmetry: usize, action: u8) -> u8 {
     action
 }
 
-/// Returns what each action becomes, by number.
+/// Returns the image of each action.
 pub fn actions(symmetry: usize) -> [u8; NUM_ACTIONS] {
     std::array::from_fn(|number| action(symmetry, number as u8))
 }
 
-/// Returns the symmetry that undoes this one.
+/// Returns the inverse symmetry.
 pub fn inverse(symmetry: usize) -> usize {
-    // Undoing a transposition first swaps what the flips mean.
+    // Inverting a transposition swaps the two flips.
     match symmetry {
         5 => 6,
         6 => 5,
@@ -56,7 +56,7 @@ pub fn inverse(symmetry: usize) -> usize {
     }
 }
 
-/// Writes the planes `[23 * n * n]` of a state as the planes of its image into `out`.
+/// Transforms the planes `[23 * n * n]` of a state into those of its image, in `out`.
 pub fn planes(symmetry: usize, size: u8, planes: &[f32], out: &mut [f32]) {
     let cells = Geometry::of(size).num_cells();
     let to: [usize; MAX_CELLS] = std::array::from_fn(|from| match from < cells {
@@ -72,7 +72,7 @@ pub fn planes(symmetry: usize, size: u8, planes: &[f32], out: &mut [f32]) {
         let (right, up) = (out[PLANE_RIGHT * cells + at], out[PLANE_UP * cells + at]);
         let up = if symmetry & 1 != 0 { -up } else { up };
         let right = if symmetry & 2 != 0 { -right } else { right };
-        // Transposed, what went down goes right.
+        // Transposition maps down to right.
         let (right, up) = if symmetry & 4 != 0 { (-up, -right) } else { (right, up) };
         out[PLANE_RIGHT * cells + at] = right + 0.0;
         out[PLANE_UP * cells + at] = up + 0.0;

@@ -8,7 +8,7 @@ impl State {
     /// Returns the board as lines of text, one character per cell, with the players below.
     ///
     /// `#` rigid, `+` wood, `.` passage, `*` flames, `1`-`9` a bomb with its remaining life, `b` `r` `k` the items
-    /// ExtraBomb, IncrRange, Kick, `A`-`D` the living players (a bomb under one does not show).
+    /// ExtraBomb, IncrRange, Kick, `A`-`D` the living players (which hide a bomb on the same cell).
     pub fn to_text(&self) -> String {
         let n = self.board_size();
         let board = self.board();

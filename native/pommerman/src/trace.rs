@@ -7,11 +7,11 @@ use crate::state::{Agent, Bomb, Parts, State};
 use crate::variant::Rules;
 use crate::MAX_PLAYERS;
 
-/// Recorded games, row after row; row `i` of a game leads with `actions[i]` to row `i + 1`.
+/// Recorded games, row by row; in row `i` of a game, `actions[i]` leads to row `i + 1`.
 #[derive(Clone, Copy)]
 pub struct Trace<'a> {
     pub rules: Rules,
-    /// `[G + 1]`, the rows where games start and end.
+    /// `[G + 1]`, the first row of each game, and the end of the last.
     pub game_off: &'a [i32],
     /// `[N]`.
     pub step: &'a [i16],
@@ -20,10 +20,10 @@ pub struct Trace<'a> {
     pub items: &'a [u8],
     /// `[N, A, 6]`: row, column, ammo, strength, kick, alive.
     pub agents: &'a [i8],
-    /// `[*, 6]`: row, column, owner, life, strength, direction; `bomb_off` `[N + 1]` says whose they are.
+    /// `[*, 6]`: row, column, owner, life, strength, direction; `bomb_off` `[N + 1]` has the offsets by row.
     pub bombs: &'a [i8],
     pub bomb_off: &'a [i32],
-    /// `[*, 3]`: row, column, life; `flame_off` `[N + 1]` says whose they are.
+    /// `[*, 3]`: row, column, life; `flame_off` `[N + 1]` has the offsets by row.
     pub flames: &'a [i8],
     pub flame_off: &'a [i32],
     /// `[N, A]`.
@@ -81,7 +81,7 @@ impl Trace<'_> {
         })
     }
 
-    /// Replays all games from their first rows; returns the number of steps and a line for each game that differs.
+    /// Replays all games from their first rows; returns the number of steps and one line per game that differs.
     pub fn replay(&self) -> Result<(usize, Vec<String>), String> {
         let mut steps = 0;
         let mut mismatches = Vec::new();
@@ -99,7 +99,7 @@ impl Trace<'_> {
         Ok((steps, mismatches))
     }
 
-    /// Plays the actions of a row and returns what differs from the next row.
+    /// Plays the actions of a row and returns the first difference to the next row.
     fn difference(&self, state: &mut State, row: usize) -> Result<Option<String>, String> {
         let num_players = self.rules.num_players();
         let mut actions = [0; MAX_PLAYERS];
@@ -151,16 +151,16 @@ pub struct Decisions<'a> {
     /// `[S]`.
     pub ammo: &'a [i8],
     pub blast_strength: &'a [i8],
-    /// `[S, 3]`, item values, 0 pads.
+    /// `[S, 3]`, item values, padded with 0.
     pub enemies: &'a [u8],
     /// `[S]`: -1 none, 1 up, 2 down, 3 left, 4 right.
     pub prev_direction: &'a [i8],
-    /// `[S, 6, 2]`: rows and columns, oldest first, of which `recent_len` `[S]` count.
+    /// `[S, 6, 2]`: rows and columns, oldest first; the first `recent_len` `[S]` of them are valid.
     pub recent: &'a [i8],
     pub recent_len: &'a [i8],
 }
 
-/// Action, previous direction after it (-1 none), whether the own position was noted, and the probability.
+/// Action, new previous direction (-1 none), whether the own position was recorded, and the probability.
 pub type DecisionRow = (i8, i8, bool, f64);
 
 impl Decisions<'_> {
@@ -172,7 +172,7 @@ impl Decisions<'_> {
         self.ammo.is_empty()
     }
 
-    /// Returns the exact distribution of one decision, ordered by its rows.
+    /// Returns the exact distribution of one decision, as sorted rows.
     pub fn distribution(&self, sample: usize) -> Result<Vec<DecisionRow>, String> {
         let cells = self.size as usize * self.size as usize;
         let cell = |place: &[i8]| cell(self.size, place[0], place[1]);
@@ -201,7 +201,7 @@ impl Decisions<'_> {
     }
 }
 
-/// Returns a cell; where the board has none there, `OFF`, which whoever makes a state or a sight of it reports.
+/// Returns a cell, or `OFF` outside the board, which makes building a state or a sight fail.
 fn cell(size: u8, row: i8, column: i8) -> u8 {
     match (u8::try_from(row), u8::try_from(column)) {
         (Ok(row), Ok(column)) if row < size && column < size => row * size + column,

@@ -1,14 +1,14 @@
-//! Every environment of the reference as data.
+//! The environments of the reference.
 
-/// Who plays against whom, and what the reference pays for it.
+/// The teams of a game, and the reference's rewards for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum GameType {
-    /// Everyone against everyone.
+    /// Free-for-all.
     Ffa = 1,
     /// Players 0 and 2 against 1 and 3.
     Team = 2,
-    /// As `Team`, and team mates send each other two words per step.
+    /// Like `Team`, with two words per step sent between teammates.
     TeamRadio = 3,
     /// Two players on a small board.
     OneVsOne = 4,
@@ -38,21 +38,22 @@ impl GameType {
     }
 }
 
-/// The numbers of an environment that its games depend on.
+/// The parameters of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
     pub game_type: GameType,
-    /// Side of the board, 8 or 11: for others the reference names no number of walls.
+    /// Side length of the board, 8 or 11; the reference defines no number of walls for others.
     pub board_size: u8,
-    /// How many rows and columns away a player sees; 0 sees everything.
+    /// How many rows and columns away a player sees; 0 means everything.
     pub view: u8,
-    /// Where IncrRange stops to help: 10, and 4 in the reference's fog (`max_blast_strength = agent_view_size or 10`).
+    /// Blast strength at which IncrRange has no further effect: 10, and 4 in the reference's fog (`max_blast_strength =
+    /// agent_view_size or 10`).
     pub blast_cap: u8,
-    /// The step at which the outermost ring turns to walls; 0 never.
+    /// The step at which the outermost ring turns into walls; 0 for never.
     pub first_collapse: u16,
     /// The step after which the game is over.
     pub max_steps: u16,
-    /// Whether survivors of the last step have lost, as the reference's rewards say; otherwise they have tied.
+    /// Whether the survivors of the last step have lost, as in the reference's rewards; otherwise they have tied.
     pub timeout_is_loss: bool,
 }
 
@@ -74,7 +75,7 @@ impl Rules {
         since.is_multiple_of(interval).then_some((since / interval) as u8)
     }
 
-    /// Returns the items (10 + id) that `player` counts as enemies, and how many they are.
+    /// Returns the item values (10 + id) of the enemies of `player`, and their number.
     pub const fn enemies(&self, player: usize) -> ([u8; 3], usize) {
         let mut enemies = [0; 3];
         let mut count = 0;
@@ -89,7 +90,7 @@ impl Rules {
         (enemies, count)
     }
 
-    /// Returns the player's team mate.
+    /// Returns the player's teammate.
     pub const fn teammate(&self, player: usize) -> Option<usize> {
         if self.game_type.has_teams() {
             Some((player + 2) % 4)
@@ -98,7 +99,7 @@ impl Rules {
         }
     }
 
-    /// Checks that a game can be played with these numbers; says what was expected otherwise.
+    /// Checks that a game can be played with these parameters; the error describes what was expected.
     pub fn check(&self) -> Result<(), String> {
         if self.board_size != 8 && self.board_size != 11 {
             return Err(format!("expected a board_size of 8 or 11, got {}", self.board_size));
@@ -126,7 +127,7 @@ impl Rules {
 /// An environment of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The id under which the reference registers it.
+    /// The id used by the reference.
     pub id: &'static str,
     pub rules: Rules,
 }
@@ -147,7 +148,7 @@ const fn variant(id: &'static str, game_type: GameType, fog: bool, collapse: boo
     Variant { id, rules: rules(game_type, fog, collapse) }
 }
 
-/// All ids that the reference registers; the "Fast" ones differ only in how the reference draws them.
+/// All ids registered by the reference; the "Fast" ones differ only in the reference's rendering.
 pub const VARIANTS: [Variant; 12] = [
     variant("PommeFFACompetition-v0", GameType::Ffa, false, false),
     variant("PommeFFACompetitionFast-v0", GameType::Ffa, false, false),
@@ -163,7 +164,7 @@ pub const VARIANTS: [Variant; 12] = [
     variant("OneVsOne-v0", GameType::OneVsOne, false, false),
 ];
 
-/// Returns the environment of this id.
+/// Returns the environment with this id.
 pub fn find(id: &str) -> Option<&'static Variant> {
     VARIANTS.iter().find(|variant| variant.id == id)
 }

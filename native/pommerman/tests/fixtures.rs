@@ -1,7 +1,7 @@
-//! Crowded states and what became of them, recorded after the rules replayed every trace of the reference.
+//! Crowded states and their successors, recorded after the rules had replayed every trace of the reference.
 //!
 //! `tests/games/pommerman/make_fixtures.py` writes the file: per game the first record, the joint actions and the last
-//! record, each after its length.
+//! record, each preceded by its length.
 
 use moemcts_pommerman::State;
 

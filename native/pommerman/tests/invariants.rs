@@ -1,4 +1,4 @@
-//! What must hold in every game, tried on games of random and of scripted players on every variant.
+//! Invariants of every game, tested on games of random and scripted players on every variant.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn over_all_variants(mut look: impl FnMut(&State, [u8; 4])) {
     for (seed, variant) in VARIANTS.iter().enumerate() {
         play(variant.rules, seed as u64, ["simple"; 4], &mut look);
         play(variant.rules, seed as u64, ["random", "simple", "random", "simple"], &mut look);
-        // So that rings fall while many still live.
+        // Rings collapse while many players are alive.
         let quick = Rules { first_collapse: 8, max_steps: 40, ..variant.rules };
         play(quick, seed as u64, ["simple", "stop", "random", "stop"], &mut look);
     }
@@ -147,13 +147,13 @@ fn a_decided_return_is_final_and_its_player_gone() {
     }
 }
 
-/// Checks that the state's returns say what the step that led to it did, and its record, image and view the same.
+/// Checks that the state's returns match the step that led to it, and those of its record, image and perceived state.
 fn check_agreement(state: &State, outcome: Outcome) {
     let decided = state.decided();
     assert!(outcome.done && state.is_over());
     match outcome.ending {
         Ending::Win => assert_eq!(decided, outcome.rewards, "{}", state.to_text()),
-        // Where nobody has won the reference's rewards tell no survivors from the dead.
+        // Without a winner, the reference's rewards do not distinguish survivors from the dead.
         _ => assert!(decided.iter().all(|&value| value <= 0)),
     }
     let returns = decided.map(f32::from);
@@ -172,7 +172,7 @@ fn returns_say_what_the_last_step_said_whenever_walls_close_in() {
         let rules = Rules { first_collapse: 10, max_steps: 18, ..variant.rules };
         for seed in 0..400 {
             let (last, outcome) = play_to_outcome(rules, seed, ["random", "simple", "stop", "random"], |_, _| ());
-            // Where walls killed all who were left there was no `done`.
+            // If walls killed all remaining players, there was no `done`.
             if outcome.done {
                 check_agreement(&last, outcome);
                 ended_by_walls += usize::from(last.survivors() != last.living());
@@ -187,7 +187,7 @@ fn a_winner_whom_walls_bury_with_the_last_step_has_won() {
     let mut seen = 0;
     for variant in VARIANTS.iter().filter(|variant| variant.rules.board_size == 11) {
         let rules = Rules { first_collapse: 500, max_steps: 800, ..variant.rules };
-        // Player 0 stands in the outermost ring; the bomb beside player 1 goes off.
+        // Player 0 is in the outermost ring; the bomb next to player 1 explodes.
         let agent = |cell, alive| Agent { cell, ammo: 1, blast: 2, can_kick: false, alive };
         let agents = [agent(0, true), agent(60, true), agent(70, false), agent(80, false)];
         let bombs = [Bomb { cell: 61, owner: 0, life: 1, blast: 2, direction: 0 }];
