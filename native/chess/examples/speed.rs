@@ -1,4 +1,4 @@
-//! How fast the crate is, on one core: leaves, planes, gates, and the import of PGN files named on the command line.
+//! Measures the crate's speed on one core: perft, planes, gates, and the import of the PGN files given as arguments.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Alpha-beta with a simple evaluation: the classical opponent, for every variant and without chance.
+//! Alpha-beta search with a simple evaluation: a deterministic classical opponent for every variant.
 
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -11,20 +11,20 @@ use crate::evaluation::{evaluate, material};
 use crate::moves::with_legal_moves;
 use crate::state::{player, Chess};
 
-/// More than any evaluation; a win in `n` plies is worth `WIN - n`.
+/// Larger than any evaluation; a win in `n` plies scores `WIN - n`.
 pub const WIN: i32 = 30_000;
-/// Beyond this, a score is a forced win.
+/// Scores beyond this are forced wins.
 const FORCED: i32 = WIN - 1_000;
-/// Plies that one line may have.
+/// Maximum length of a line in plies.
 const MAX_PLIES: i32 = 128;
-/// Plies of captures after which a position is taken as it stands.
+/// Plies of captures after which the static evaluation is used.
 const MAX_CAPTURES: i32 = 16;
-/// Plies after which a compulsory capture or a check no longer has to be answered there.
+/// Plies after which the capture search no longer extends compulsory captures and checks.
 const MAX_FORCED: i32 = 4;
 const TABLE_SIZE: usize = 1 << 16;
 const CLOCK_NODES: u64 = 512;
 
-/// Where the search stops, at whichever comes first.
+/// Limits of a search, which stops at the first one reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub depth: u32,
@@ -32,24 +32,24 @@ pub struct Limits {
     pub time: Option<Duration>,
 }
 
-/// What the search found out.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     pub action: Action,
-    /// Centipawns for the side to move.
+    /// The score in centipawns for the side to move.
     pub score: i32,
-    /// The last depth that was searched to its end; 0 where there is none.
+    /// The last completed depth; 0 if there is none.
     pub depth: u32,
     pub nodes: u64,
 }
 
-/// Returns the best action, or None where the game is over; the same for every call with the same limits but time.
+/// Returns the best action, or None if the game is over; deterministic unless there is a time limit.
 ///
-/// `stop` is asked now and then whether to end early. Where that or a limit comes before the first depth is searched to
-/// its end, the best action so far is returned, and without any the one that looks best at a glance.
+/// `stop` is polled for an early end. If that or a limit ends the search before the first depth is completed, it
+/// returns the best action so far or, without one, the action with the best static evaluation.
 ///
-/// Iterative deepening, principal variation search, a transposition table and a search of captures at the leaves
-/// (Marsland, A Review of Game-Tree Pruning, 1986), in which a compulsory capture is not declined at first.
+/// Iterative deepening, principal variation search, a transposition table and quiescence search (Marsland, A Review of
+/// Game-Tree Pruning, 1986), in which a compulsory capture cannot be declined at first.
 pub fn search(state: &Chess, limits: &Limits, stop: &dyn Fn() -> bool) -> Option<Found> {
     let mut search = Searcher {
         table: vec![None; TABLE_SIZE],
@@ -68,7 +68,7 @@ pub fn search(state: &Chess, limits: &Limits, stop: &dyn Fn() -> bool) -> Option
     for depth in 1..=limits.depth.clamp(1, MAX_PLIES as u32) {
         search.best = None;
         let is_whole = search.value(state, depth as i32, 0, -WIN, WIN).is_some();
-        // The best of the last iteration is tried first, so a broken-off one is no worse.
+        // The best action of the last iteration is tried first, so an incomplete iteration is no worse.
         if let Some((m, score)) = search.best {
             let depth = if is_whole { depth } else { depth - 1 };
             found = Some(Found { action: state.action(m), score, depth, nodes: 0 });
@@ -98,20 +98,20 @@ struct Entry {
 }
 
 struct Searcher<'a> {
-    /// By position; how it was reached is not part of the key, so draws by repetition are seen on the way only.
+    /// By position, regardless of its history, so draws by repetition are detected only on the current line.
     table: Vec<Option<Entry>>,
-    /// How often a quiet move from a square to a square was too good.
+    /// History heuristic: cutoffs of quiet moves by origin and target square.
     history: Vec<u32>,
     limits: Limits,
     stop: &'a dyn Fn() -> bool,
     started: Instant,
     nodes: u64,
-    /// At the root.
+    /// The best move at the root, and its score.
     best: Option<(Move, i32)>,
 }
 
 impl Searcher<'_> {
-    /// Returns the score for the side to move, or None where a limit is met.
+    /// Returns the score for the side to move, or None if a limit is reached.
     fn value(&mut self, state: &Chess, depth: i32, ply: i32, mut alpha: i32, beta: i32) -> Option<i32> {
         if let Some(score) = decided(state, ply) {
             self.nodes += 1;
@@ -173,7 +173,7 @@ impl Searcher<'_> {
         Some(score)
     }
 
-    /// Returns the score once captures and promotions are played out.
+    /// Quiescence search: returns the score after captures and promotions have been played out.
     fn captures(&mut self, state: &Chess, ply: i32, depth: i32, mut alpha: i32, beta: i32) -> Option<i32> {
         self.count()?;
         if let Some(score) = decided(state, ply) {
@@ -204,7 +204,7 @@ impl Searcher<'_> {
         Some(best)
     }
 
-    /// Counts a node; None where a limit is met.
+    /// Counts a node; None if a limit is reached.
     fn count(&mut self) -> Option<()> {
         self.nodes += 1;
         let is_due = self.nodes.is_multiple_of(CLOCK_NODES);
@@ -213,7 +213,8 @@ impl Searcher<'_> {
         (self.nodes <= self.limits.nodes && !is_late).then_some(())
     }
 
-    /// Returns moves in the order in which they are likely to be good: known, big captures by small pieces, history.
+    /// Returns moves in search order: the known best move, captures (most valuable victim first), promotions, others by
+    /// history.
     fn ordered(&self, state: &Chess, known: Option<Move>, wants: impl Fn(Move) -> bool) -> Vec<Move> {
         let rank = |m: Move| match (m, m.capture()) {
             _ if Some(m) == known => i64::MAX,
@@ -228,7 +229,7 @@ impl Searcher<'_> {
     }
 }
 
-/// Returns the action whose position is worth most as it stands, the first of several.
+/// Returns the action with the best static evaluation after it; the first of several.
 fn at_a_glance(state: &Chess) -> Option<Found> {
     let worth = |m: Move| {
         let mut child = state.clone();
@@ -236,13 +237,13 @@ fn at_a_glance(state: &Chess) -> Option<Found> {
         -decided(&child, 1).unwrap_or_else(|| evaluate(&child))
     };
     let best = with_legal_moves(state.position(), |moves| {
-        // Of equal ones `min_by_key` returns the first.
+        // `min_by_key` returns the first of equal elements.
         moves.iter().map(|&m| (m, worth(m))).min_by_key(|&(_, score)| Reverse(score))
     });
     best.map(|(m, score)| Found { action: state.action(m), score, depth: 0, nodes: 0 })
 }
 
-/// Returns the score where the game is over or repeats itself.
+/// Returns the score if the game is over or the position is a repetition.
 fn decided(state: &Chess, ply: i32) -> Option<i32> {
     if !state.is_over() {
         return (ply > 0 && state.repetitions() > 0).then_some(0);
@@ -259,7 +260,7 @@ fn decided(state: &Chess, ply: i32) -> Option<i32> {
     })
 }
 
-/// Wins are stored as seen from the position, not from the root.
+/// In the table, wins are relative to the position rather than the root.
 fn to_table(score: i32, ply: i32) -> i32 {
     match score {
         score if score >= FORCED => score + ply,

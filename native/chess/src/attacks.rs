@@ -1,15 +1,15 @@
-//! What pieces attack, and what follows from it at once: pieces that hang, that are pinned, squares that give check.
+//! Attacks of pieces, and what follows from them: hanging pieces, blockers, and squares that give check.
 
 use shakmaty::{attacks, Bitboard, Board, ByColor, ByRole, Color, Piece, Role};
 
-/// What one side attacks.
+/// The squares attacked by one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attacks {
-    /// Squares that pieces of each role attack, own pieces that they protect among them.
+    /// Squares attacked by pieces of each role, including own pieces that they protect.
     pub by_role: ByRole<Bitboard>,
-    /// Squares that at least one piece attacks.
+    /// Squares attacked by at least one piece.
     pub once: Bitboard,
-    /// Squares that at least two pieces attack.
+    /// Squares attacked by at least two pieces.
     pub twice: Bitboard,
 }
 
@@ -27,7 +27,7 @@ impl Attacks {
         found
     }
 
-    /// Returns the squares attacked by pieces that are worth less than one of that role, a knight as much as a bishop.
+    /// Returns the squares attacked by pieces of less value than that role; knights and bishops have equal value.
     fn by_less_than(&self, role: Role) -> Bitboard {
         let roles = &self.by_role;
         match role {
@@ -39,7 +39,8 @@ impl Attacks {
     }
 }
 
-/// Returns the pieces of a side but its king that are attacked by a lesser piece, or attacked and not protected.
+/// Returns the pieces of a side, except its king, that are attacked by a less valuable piece, or attacked and
+/// unprotected.
 pub fn hanging(board: &Board, attacks: &ByColor<Attacks>, color: Color) -> Bitboard {
     let (own, others) = (attacks.get(color), attacks.get(!color));
     let loose = others.once & !own.once;
@@ -49,7 +50,7 @@ pub fn hanging(board: &Board, attacks: &ByColor<Attacks>, color: Color) -> Bitbo
     })
 }
 
-/// Returns the pieces of either side that stand alone between a slider and the king of a side that it would attack.
+/// Returns the pieces of either side that are alone between a slider and the opposing king `king_of`.
 pub fn blockers(board: &Board, king_of: Color) -> Bitboard {
     let Some(king) = board.king_of(king_of) else { return Bitboard::EMPTY };
     let straight = attacks::rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens();
@@ -59,7 +60,7 @@ pub fn blockers(board: &Board, king_of: Color) -> Bitboard {
     between.filter(|pieces| pieces.count() == 1).fold(Bitboard::EMPTY, |found, piece| found | piece)
 }
 
-/// Returns the squares from which a pawn, knight, bishop, rook of a side attacks the other side's king.
+/// Returns the squares from which a pawn, knight, bishop or rook of a side attacks the other side's king.
 pub fn check_squares(board: &Board, color: Color) -> [Bitboard; 4] {
     board.king_of(!color).map_or([Bitboard::EMPTY; 4], |king| {
         [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook]
@@ -83,11 +84,11 @@ mod tests {
 
     #[test]
     fn a_piece_hangs_before_a_lesser_one_or_unprotected() {
-        // The rook is protected and attacked by a knight, the bishop attacked by a queen only, which nothing protects.
+        // The rook is protected and attacked by a knight; the bishop is attacked only by a queen, but unprotected.
         let board = board("4k3/8/8/3n4/1R6/P4B1q/8/4K3 w - - 0 1");
         let attacks = ByColor::new_with(|color| Attacks::of(&board, color));
         assert_eq!(hanging(&board, &attacks, Color::White), squares("b4 f3"));
-        // The knight that White's bishop attacks is unprotected, too.
+        // The knight attacked by White's bishop is unprotected, too.
         assert_eq!(hanging(&board, &attacks, Color::Black), squares("d5"));
         assert!(attacks.white.twice.is_disjoint(squares("b4 f3")));
         assert!(attacks.white.once.contains(Square::B4));
@@ -95,7 +96,8 @@ mod tests {
 
     #[test]
     fn blockers_of_both_sides_are_found_one_at_a_time() {
-        // A knight is pinned by the rook, the other would discover a check; two pawns before the queen are none.
+        // One knight is pinned by the rook, the other blocks a discovered check; two pawns in front of the queen are no
+        // blockers.
         let board = board("4r2k/6N1/5B2/q7/8/2P5/3PN3/4K3 w - - 0 1");
         assert_eq!([Color::White, Color::Black].map(|side| blockers(&board, side)), [squares("e2"), squares("g7")]);
     }

@@ -1,4 +1,4 @@
-//! A position in 80 bytes: what data sets store, and all that planes and gates look at.
+//! A position in 80 bytes: what datasets store, and the only input of planes and gates.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -33,7 +33,7 @@ const SIDES: [(Color, CastlingSide); 4] = [
 ];
 const POCKET: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
-/// A position without the game that led to it.
+/// A position without its history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compact {
     pub roles: [u64; 3],
@@ -53,9 +53,9 @@ pub struct Compact {
 
 impl Compact {
     pub const BYTES: usize = 80;
-    /// Half-moves without a capture or pawn move that a record can count.
+    /// Largest half-move clock that fits into a record.
     pub const MOST_HALFMOVES: u32 = (1 << 20) - 1;
-    /// Moves that a record can count.
+    /// Largest move number that fits into a record.
     pub const MOST_FULLMOVES: u32 = (1 << 19) - 1;
 
     pub fn of(state: &Chess) -> Self {
@@ -76,7 +76,7 @@ impl Compact {
             black_to_move: position.turn().is_black(),
             repetitions: state.repetitions(),
             variant: state.rules().variant.id,
-            // No game counts further: `Rules::MOST_PLIES`.
+            // No game exceeds this: `Rules::MOST_PLIES`.
             halfmoves: position.halfmoves().min(Self::MOST_HALFMOVES),
             fullmoves: position.fullmoves().get().min(Self::MOST_FULLMOVES),
             pockets: position.pockets().map_or([0; 10], |pockets| {
@@ -105,7 +105,7 @@ impl Compact {
         bytes
     }
 
-    /// Returns the position whose first 80 bytes these are, or None where there are fewer.
+    /// Returns the position in the first 80 bytes, or None if there are fewer.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.first_chunk()?;
         let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]));
@@ -132,7 +132,7 @@ impl Compact {
         Color::from_black(self.black_to_move)
     }
 
-    /// Returns how many half-moves were played before, by the move number.
+    /// Returns the number of half-moves played, derived from the move number.
     pub fn ply(&self) -> u32 {
         2 * (self.fullmoves.max(1) - 1) + u32::from(self.black_to_move)
     }
@@ -160,7 +160,7 @@ impl Compact {
         }
     }
 
-    /// Returns how many pieces of that kind wait in a pocket.
+    /// Returns the number of pieces of that role in a pocket.
     pub fn pocket(&self, color: Color, role: Role) -> u8 {
         POCKET.iter().position(|&r| r == role).map_or(0, |i| self.pockets[5 * usize::from(color.is_black()) + i])
     }
@@ -171,7 +171,7 @@ impl Compact {
         Board::try_from_bitboards(roles, colors).unwrap_or(Board::empty())
     }
 
-    /// Returns the position as `shakmaty` sets it up.
+    /// Returns the position as a `Setup` of `shakmaty`.
     pub fn setup(&self, pockets: bool, checks: bool) -> Setup {
         let by_color = |i: usize| RemainingChecks::new(u32::from(self.checks[i]).min(3));
         Setup {

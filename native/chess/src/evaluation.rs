@@ -1,4 +1,4 @@
-//! What a position is worth at a glance: material, where the pieces stand, and what each variant is played for.
+//! Static evaluation: material, piece placement, and the goal of each variant.
 
 use shakmaty::variant::Variant as Board;
 use shakmaty::{Color, Piece, Position, Role, Square};
@@ -7,18 +7,18 @@ use crate::state::Chess;
 
 /// Centipawns of pawn, knight, bishop, rook, queen, king (Michniewski, Simplified Evaluation Function, 1995).
 const MATERIAL: [i32; 6] = [100, 320, 330, 500, 900, 0];
-/// In the hand a piece is anywhere soon, but a pawn has its way before it.
+/// A piece in hand can be dropped nearly anywhere, but a pawn still has to advance.
 const HAND: [i32; 6] = [120, 330, 330, 450, 800, 0];
-/// What it costs to still have a piece where all are to be lost: the further it sees, the more it is made to take.
+/// The cost of still having a piece in antichess: the farther it moves, the more it can be forced to capture.
 const BURDEN: [i32; 6] = [100, 120, 150, 190, 240, 90];
 
-/// Returns what the position is worth to the side to move, in centipawns; says nothing about the end of the game.
+/// Returns the static evaluation for the side to move, in centipawns; the end of the game is not considered.
 pub fn evaluate(state: &Chess) -> i32 {
     let white = side(state, Color::White) - side(state, Color::Black);
     state.turn().fold_wb(white, -white)
 }
 
-/// Returns the centipawns of a piece, the unit in which captures are compared.
+/// Returns the value of a piece in centipawns, by which captures are ordered.
 pub fn material(role: Role) -> i32 {
     MATERIAL[index(role)]
 }
@@ -32,7 +32,7 @@ fn side(state: &Chess, color: Color) -> i32 {
         let Some(role) = board.role_at(square) else { continue };
         sum += match rules {
             Board::Antichess => -BURDEN[index(role)],
-            // Pieces only help the king to run.
+            // Pieces only support the king's race.
             Board::RacingKings => MATERIAL[index(role)] / 2,
             _ => MATERIAL[index(role)] + place(role, square, color, has_queens),
         };
@@ -52,7 +52,8 @@ fn side(state: &Chess, color: Color) -> i32 {
     }
 }
 
-/// Returns what a square adds to a piece: pawns forward, pieces to the middle, the king home while queens are about.
+/// Returns the value of a square for a piece: advanced pawns, central pieces, and a king at home while there are
+/// queens.
 fn place(role: Role, square: Square, color: Color, has_queens: bool) -> i32 {
     let rank = i32::from(square.rank());
     let advance = color.fold_wb(rank, 7 - rank);

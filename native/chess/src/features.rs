@@ -1,22 +1,22 @@
-//! What a plane set is made of: features, each a few planes, with their names and units.
+//! The features that plane sets consist of: groups of planes with names and units.
 
 use crate::compact::HISTORY;
 use crate::variant::VARIANTS;
 
-/// Some planes that belong together.
+/// A group of planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// P1 pawns, knights, bishops, rooks, queens, king; P2 the same.
     Pieces,
-    /// The position occurred at least once before; at least twice.
+    /// The position occurred at least once before; at least twice before.
     Repetition,
     /// P1 pawns, knights, bishops, rooks, queens in hand over 16; P2 the same.
     Pockets,
-    /// P1 pieces that were pawns; P2 the same.
+    /// P1 promoted pieces; P2 the same.
     Promoted,
     /// The target of a legal en passant capture.
     EnPassant,
-    /// One where White looks.
+    /// Ones if White is viewing.
     Colour,
     /// The move number over 500.
     MoveNumber,
@@ -24,13 +24,13 @@ pub enum Feature {
     Castling,
     /// Half-moves since the last capture or pawn move over 50.
     Halfmoves,
-    /// P1 needs one check more, at most two; P2 the same.
+    /// P1 needs one more check to win; at most two more; P2 the same.
     RemainingChecks,
-    /// One in Chess960.
+    /// Ones in Chess960.
     Is960,
-    /// One plane for each variant but Chess960, which has its own.
+    /// One plane for each variant except Chess960, which has its own feature.
     VariantOneHot,
-    /// From and to of the last eight moves, the newest first; drops have no from; castling as in the policy.
+    /// Origin and target of the last eight moves, the newest first; drops have no origin; castling as in the policy.
     LastMoves,
     /// P1 pieces; P2 pieces.
     PieceMasks,
@@ -48,12 +48,12 @@ pub enum Feature {
     Attacks,
     /// Squares that at least two P1 pieces attack; P2 the same.
     AttackedTwice,
-    /// P1 pieces that are attacked by a lesser piece, or attacked and not protected; P2 the same.
+    /// P1 pieces attacked by a less valuable piece, or attacked and unprotected; P2 the same.
     Hanging,
-    /// The one piece of either side between a P2 slider and the P1 king: pinned, or about to discover a check; the other
-    /// way round.
+    /// The only piece of either side between a P2 slider and the P1 king, pinned or blocking a discovered check; the
+    /// same with sides swapped.
     Blockers,
-    /// Squares from which a P1 pawn, knight, bishop, rook would check the P2 king.
+    /// Squares from which a P1 pawn, knight, bishop, rook would give check to the P2 king.
     CheckSquares,
 }
 
@@ -73,7 +73,7 @@ impl Feature {
         }
     }
 
-    /// Returns what the numbers of the feature are divided by.
+    /// Returns the divisor of the feature's numbers.
     pub const fn unit(self) -> f32 {
         match self {
             Pockets => 16.0,

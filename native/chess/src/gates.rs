@@ -1,17 +1,17 @@
-//! The numbers that gates cut: phases by Lichess' rules, material, pieces, moves, and what they are made of.
+//! The measures that gates are built on: phases by Lichess' rules, material, pieces, moves, and their components.
 
 use shakmaty::Role;
 
 use crate::compact::{Compact, NONE};
 
-/// At most this many majors and minors of both sides make an endgame, and a middlegame (scalachess, Divider.scala).
+/// An endgame or middlegame has at most this many majors and minors of both sides (scalachess, Divider.scala).
 const ENDGAME_PIECES: u32 = 6;
 const MIDDLEGAME_PIECES: u32 = 10;
-/// Fewer pieces than this on a side's own first rank make it sparse (the same file).
+/// A back rank with fewer own pieces than this is sparse (the same file).
 const BACK_RANK: u32 = 4;
-/// A board more mixed than this is a middlegame (the same file).
+/// A position with a larger mixedness is a middlegame (the same file).
 const MIXED: u32 = 150;
-/// Weaker signs of a middlegame, which count only together (thesis, section 5.1, for the mixedness).
+/// Weaker signs of a middlegame, which count only in combination (thesis, section 5.1, for the mixedness).
 const LESS_MIXED: u32 = 130;
 const LATE_MOVE: u32 = 15;
 
@@ -21,26 +21,26 @@ const RANK_8: u64 = 0xFF << 56;
 /// A number that describes a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// 0 opening, 1 middlegame, 2 endgame by the thresholds of scalachess' Divider, for the position alone.
+    /// 0 opening, 1 middlegame, 2 endgame, by the thresholds of scalachess' Divider applied to the single position.
     Lichess,
-    /// The same from the table of CrazyAra's engine, which scores eight kinds of regions that Lichess does not.
+    /// The same with the table of CrazyAra's engine, which scores eight kinds of regions that Lichess does not.
     LichessCrazyara,
-    /// The same with the thesis' conjunctions, which lengthen the opening.
+    /// The same with the thesis' conjunctions, which extend the opening.
     Conjunctive,
-    /// Majors and minors of both sides on the board.
+    /// Number of majors and minors of both sides on the board.
     MajorsAndMinors,
-    /// White's pieces on rank 1; Black's on rank 8.
+    /// Number of White's pieces on rank 1; Black's on rank 8.
     BackRankWhite,
     BackRankBlack,
     /// How mixed the sides are: scalachess' sum over all 2x2 regions.
     Mixedness,
-    /// The same from CrazyAra's table.
+    /// The same with CrazyAra's table.
     MixednessCrazyara,
     /// Lost material: 24 minus the sum of 1 per knight and bishop, 2 per rook, 4 per queen.
     LostMaterial,
-    /// Captured pieces: those of the variant's start position minus those on the board.
+    /// Captured pieces: the number in the variant's start position minus the number on the board.
     LostPieces,
-    /// Moves that both sides have completed, by the move number.
+    /// Moves completed by both sides, derived from the move number.
     MovesCompleted,
 }
 
@@ -81,9 +81,9 @@ impl Measure {
     }
 }
 
-/// Where Lichess divides a whole game: the first middlegame position, and the first endgame position.
+/// Returns Lichess' division of a whole game: the first middlegame position, and the first endgame position.
 ///
-/// An endgame needs a middlegame before or at it, and swallows one that starts with it. Nothing goes back.
+/// An endgame needs a middlegame before or at it, and replaces one that starts with it. Phases never go back.
 pub fn division<'a>(game: impl IntoIterator<Item = &'a Compact>) -> (Option<usize>, Option<usize>) {
     let (mut middle, mut end) = (None, None);
     for (i, position) in game.into_iter().enumerate() {
@@ -110,10 +110,10 @@ fn phase(position: &Compact, table: &Table) -> i64 {
     }
 }
 
-/// After the thesis, section 5.1: castling, a weaker mixedness and a move counter, each only together with others.
+/// After the thesis, section 5.1: castling, a weaker mixedness and a move counter, each only in combination.
 ///
-/// Not an endgame, and not an opening once neither side can castle any more and two of these hold: mixedness above 130,
-/// at most 10 majors and minors, a sparse first rank, more than 15 moves begun.
+/// A position is a middlegame if it is not an endgame, neither side can castle any more, and two of these hold:
+/// mixedness above 130, at most 10 majors and minors, a sparse back rank, more than 15 moves begun.
 fn conjunctive(position: &Compact) -> i64 {
     let pieces = majors_and_minors(position);
     if pieces <= ENDGAME_PIECES {
@@ -156,7 +156,7 @@ fn lost_pieces(position: &Compact) -> i64 {
     start - i64::from(position.occupied().count_ones())
 }
 
-/// Scores of 2x2 regions by their lower rank from White's side and the squares of each side in them.
+/// Scores of 2x2 regions, by their lower rank from White's side and the squares occupied by each side.
 type Table = [[[u8; 16]; 16]; 7];
 
 static LICHESS: Table = table(Scores::Lichess);
@@ -174,7 +174,7 @@ fn mixedness(position: &Compact, table: &Table) -> u32 {
     sum
 }
 
-/// Returns which of the four squares at file `x` of the two lowest ranks are set.
+/// Returns which of the four squares of the region at file `x` of the two lowest ranks are set.
 fn region(squares: u64, x: usize) -> usize {
     (squares >> x & 3 | squares >> (x + 6) & 12) as usize
 }
@@ -223,8 +223,8 @@ const fn lichess(y: u8, squares: (u32, u32)) -> u8 {
     }
 }
 
-/// CrazyAra, engine/src/environments/chess_related/board.cpp, `score_region`: the older table of Lichess, with the constant
-/// outside the condition, so that an army at home counts as mixed. The start position scores 70.
+/// CrazyAra, engine/src/environments/chess_related/board.cpp, `score_region`: the older table of Lichess, with the
+/// constant outside the condition, so that even an undeveloped army counts as mixed. The start position scores 70.
 const fn crazyara(y: u8, squares: (u32, u32)) -> u8 {
     match squares {
         (0, 2) => 2 + 6u8.saturating_sub(y),

@@ -1,7 +1,7 @@
-//! The chess family: every variant that Lichess plays, on the rules of `shakmaty`, for the search, the data and the networks.
+//! The chess family: every variant on Lichess, with the rules of `shakmaty`, for search, datasets and networks.
 //!
-//! One board serves all: a `Variant` is a row of a table, a `Chess` state is a value, and planes, gates and data sets all
-//! look at the same 80-byte `Compact` position.
+//! One implementation serves all variants: a `Variant` is a row of a table, a `Chess` state is a value, and planes,
+//! gates and datasets all use the same 80-byte `Compact` position.
 
 #![forbid(unsafe_code)]
 

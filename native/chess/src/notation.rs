@@ -1,9 +1,9 @@
-//! Positions and moves as text: FEN with what it forgets, UCI and SAN moves.
+//! Positions and moves as text: FEN with additional history, UCI and SAN moves.
 //!
-//! A state is written as its FEN and, where there is a past, `; last` with the last moves, the newest first, and `; seen`
-//! with the hashes of the positions that it can still repeat. Where only the number of these is known, as in data sets,
-//! `; occurred 1` says how often the position occurred before. `startpos` is the variant's start position, and
-//! `; moves e2e4 e7e5` plays moves from the position before it.
+//! A state is written as its FEN and, if it has a history, `; last` with the last moves, the newest first, and `; seen`
+//! with the hashes of the positions that it can still repeat. If only the number of occurrences is known, as in
+//! datasets, `; occurred 1` says how often the position occurred before. `startpos` is the variant's start position,
+//! and `; moves e2e4 e7e5` plays moves from the position before it.
 
 use moemcts_tree::State;
 use shakmaty::fen::Fen;
@@ -19,10 +19,10 @@ use crate::seen::Seen;
 use crate::state::{plies, Chess};
 use crate::variant::Rules;
 
-/// Returns the position written as a FEN, or one line saying what is wrong with it.
+/// Returns the position of a FEN, or an error of one line.
 ///
-/// Castling rights without their king or rook in place are left out, as python-chess and Lichess read them: programs
-/// that set up positions write such FENs.
+/// Castling rights without the king or rook in place are dropped, as in python-chess and Lichess: programs that set up
+/// positions write such FENs.
 pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, String> {
     let parsed: Fen = fen.parse().map_err(|error| format!("expected a FEN, got {fen:?} ({error})"))?;
     let mut setup = parsed.into_setup();
@@ -34,7 +34,7 @@ pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, Strin
     found.map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
 }
 
-/// Returns what a position holds that games on that board have no place for.
+/// Returns what a position has that does not exist on that board.
 fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
     let in_hand = setup.pockets.as_ref().is_some_and(|hands| hands.iter().any(|hand| hand.iter().any(|&n| n > 0)));
     if in_hand && board != Board::Crazyhouse {
@@ -46,30 +46,30 @@ fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
     }
 }
 
-/// Returns the rooks of a position that may castle by the rules of the game, among those that are said to.
+/// Returns those of the declared castling rooks that can castle by the rules of the game.
 fn possible_rights(setup: &Setup, rules: &Rules) -> Bitboard {
     match rules.variant.board {
-        // Some files write rights for these all the same.
+        // Some files declare rights for these nevertheless.
         Board::Antichess | Board::RacingKings => Bitboard::EMPTY,
         _ => Castles::from_setup(setup, rules.variant.castling).unwrap_or_else(|possible| possible).castling_rights(),
     }
 }
 
-/// Returns a playable position, which may have more material than a game could reach.
+/// Returns a playable position, which may have more material than is reachable in a game.
 pub fn position(setup: Setup, rules: &Rules) -> Result<VariantPosition, String> {
     let variant = rules.variant;
     check_counters(&setup)?;
     let position = VariantPosition::from_setup(variant.board, setup, variant.castling)
         .or_else(PositionError::ignore_too_much_material);
     let position = match variant.board {
-        // Its move generator knows no check, and would let kings be captured.
+        // Its move generator ignores checks, and would let kings be captured.
         Board::RacingKings => position,
         _ => position.or_else(PositionError::ignore_impossible_check),
     };
     position.map_err(|error| error.to_string().trim_start_matches("illegal position: ").to_owned())
 }
 
-/// Says which counter is higher than a compact position can count, or than it could in a game that goes on from there.
+/// Checks that neither counter exceeds what a compact position can store, now or later in the game.
 fn check_counters(setup: &Setup) -> Result<(), String> {
     let left = Rules::MOST_PLIES.saturating_sub(plies(setup.fullmoves, setup.turn));
     for (name, got, most) in [
@@ -83,7 +83,7 @@ fn check_counters(setup: &Setup) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the state written as `text`, or one line saying what is wrong with it.
+/// Returns the state written as `text`, or an error of one line.
 pub fn parse_state(text: &str, rules: Rules) -> Result<Chess, String> {
     let mut parts = text.split(';').map(str::trim);
     let fen = parts.next().unwrap_or_default();
@@ -130,12 +130,12 @@ pub fn format_state(state: &Chess) -> String {
     text
 }
 
-/// Returns the FEN, with the en passant square only where the capture is legal, as python-chess writes it.
+/// Returns the FEN, with the en passant square only if the capture is legal, as in python-chess.
 pub fn fen(state: &Chess) -> String {
     Fen::from_position(state.position(), EnPassantMode::Legal).to_string()
 }
 
-/// Returns the legal move written in UCI or SAN, or one line saying what was expected.
+/// Returns the legal move written in UCI or SAN, or an error of one line.
 pub fn parse_move(text: &str, state: &Chess) -> Result<Move, String> {
     let position = state.position();
     let uci = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(position).ok());
@@ -152,17 +152,17 @@ pub fn parse_move(text: &str, state: &Chess) -> Result<Move, String> {
     })
 }
 
-/// Returns the move in UCI: castling as e1g1, in Chess960 as king takes rook.
+/// Returns the move in UCI: castling is e1g1, but king takes rook in Chess960.
 pub fn uci_move(m: Move, state: &Chess) -> String {
     UciMove::from_move(m, state.variant().castling).to_string()
 }
 
-/// Returns the move in SAN, without signs of check.
+/// Returns the move in SAN, without check signs.
 pub fn san_move(m: Move, state: &Chess) -> String {
     San::from_move(state.position(), m).to_string()
 }
 
-/// Returns the legal moves, none where the game is over.
+/// Returns the legal moves, none if the game is over.
 pub fn legal_moves(state: &Chess) -> Vec<Move> {
     if state.is_over() {
         Vec::new()
@@ -171,16 +171,16 @@ pub fn legal_moves(state: &Chess) -> Vec<Move> {
     }
 }
 
-/// Returns the state as bytes: its compact position and the positions it can repeat, eight bytes each.
+/// Returns the state as bytes: its compact position and the hashes of the positions it can repeat, eight bytes each.
 pub fn pack(state: &Chess) -> Vec<u8> {
     let mut bytes = Compact::of(state).to_bytes().to_vec();
     bytes.extend(state.seen().to_vec().iter().flat_map(|key| key.to_le_bytes()));
     bytes
 }
 
-/// Returns the position in what was packed, or one line saying why it is none of this game.
+/// Returns the position of a packed state, or an error of one line if it is not one of this game.
 ///
-/// Whether its pieces may stand as they do is seen by `unpack`, which takes far longer.
+/// Whether the position is legal is checked only by `unpack`, which takes far longer.
 pub fn check_packed(bytes: &[u8], rules: Rules) -> Result<Compact, String> {
     let short = || format!("expected at least {} bytes, got {}", Compact::BYTES, bytes.len());
     let compact = Compact::from_bytes(bytes).ok_or_else(short)?;
@@ -201,7 +201,7 @@ pub fn check_packed(bytes: &[u8], rules: Rules) -> Result<Compact, String> {
     Ok(compact)
 }
 
-/// Returns the state that was packed, or one line saying what is wrong with the bytes.
+/// Returns the state that was packed, or an error of one line.
 pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
     let compact = check_packed(bytes, rules)?;
     let has = |variant| rules.variant.board == variant;
@@ -212,12 +212,12 @@ pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
     Ok(Chess::with_past(position, rules, compact.moves, seen, compact.repetitions))
 }
 
-/// Plies that `perft` looks ahead at most: where moves are few it would get far, and need a deep stack.
+/// Maximum depth of `perft`: with few moves per position it could go deeper, and would need a deep stack.
 pub const DEEPEST_PERFT: u32 = 100;
 
-/// Returns how many leaves the tree of legal moves has at that depth, by the rules alone: draws end nothing.
+/// Returns the number of leaves of the tree of legal moves at that depth; draws do not end games.
 ///
-/// `depth` is at most `DEEPEST_PERFT`. None where `stop`, which is asked now and then, says so.
+/// `depth` is at most `DEEPEST_PERFT`. None if `stop`, which is polled, returned true.
 pub fn perft(state: &Chess, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
     leaves(state.position(), depth, stop)
 }
@@ -238,7 +238,7 @@ fn leaves(position: &VariantPosition, depth: u32, stop: &dyn Fn() -> bool) -> Op
     })
 }
 
-/// Returns the state after legal actions, or None where one is not legal.
+/// Returns the state after legal actions, or None if one is not legal.
 pub fn replay(mut state: Chess, actions: &[u32]) -> Option<Chess> {
     for &action in actions {
         state.legal_move(action)?;
@@ -284,7 +284,7 @@ fn parse_occurred<'a>(words: impl Iterator<Item = &'a str>) -> Result<u8, String
     number().ok_or_else(|| format!("expected a number from 0 to 255 after `occurred`, got {:?}", words.join(" ")))
 }
 
-/// Says why a game cannot have come through so many positions since the last that it cannot come back to.
+/// Returns an error if a game cannot have seen so many positions since the last irreversible move.
 fn check_seen(num: usize, halfmoves: u32, plies: u32, rules: &Rules) -> Result<(), String> {
     let (most, counter) = match rules.variant.progresses {
         true => (halfmoves, "the half-move clock"),

@@ -1,4 +1,4 @@
-//! How games end.
+//! The ends of games.
 
 use shakmaty::variant::{Variant as Board, VariantPosition};
 use shakmaty::{attacks, Bitboard, Color, KnownOutcome, Position, Role};
@@ -41,10 +41,10 @@ pub struct End {
     pub termination: Termination,
 }
 
-/// Returns how the game ended, or None while it goes on.
+/// Returns how the game ended, or None if it is not over.
 ///
-/// Draws that a player could claim, by fifty moves or by the third occurrence of a position, end the game at once, as
-/// engines play it. `repetitions` counts earlier occurrences of the position.
+/// Draws that a player could claim, by the fifty-move rule or threefold repetition, end the game at once, as usual for
+/// engines. `repetitions` is the number of earlier occurrences of the position.
 pub fn end(position: &VariantPosition, rules: &Rules, repetitions: u8, ply: u32) -> Option<End> {
     let draw = |termination| Some(End { winner: None, termination });
     if position.is_variant_end() {
@@ -72,7 +72,7 @@ fn variant_winner(position: &VariantPosition) -> Option<Color> {
     match position.variant_outcome().known() {
         Some(KnownOutcome::Decisive { winner }) => Some(winner),
         Some(KnownOutcome::Draw) => None,
-        // An antichess position in which the side that is not to move has no pieces left: it has won.
+        // Antichess: the side that is not to move has no pieces left, and has won.
         None => Some(!position.turn()),
     }
 }
@@ -88,7 +88,7 @@ fn without_moves(position: &VariantPosition) -> End {
     }
 }
 
-/// Tests whether the side to move has a legal move.
+/// Returns whether the side to move has a legal move.
 ///
 /// Out of check, a pawn or knight that shares no line with its king is not pinned, so one free square in front of it
 /// decides; only the other positions need the full list.

@@ -1,7 +1,7 @@
-//! Input planes: lists of features, each a few 8x8 planes, seen by one side.
+//! Input planes: lists of features, each with some 8x8 planes, from one side's point of view.
 //!
-//! Row 0 is rank 1 of the viewing side: for Black the ranks are reversed and the files kept, and P1 is the viewing
-//! side. In racing kings nothing is reversed.
+//! Row 0 is rank 1 of the viewing side: for Black the ranks are reversed but not the files, and P1 is the viewing side.
+//! In racing kings nothing is reversed.
 
 use std::cell::OnceCell;
 
@@ -57,7 +57,7 @@ const MULTI_FEATURES: [Feature; 18] = [
     MaterialCount(6),
 ];
 
-/// What pieces attack, and what follows from it at once.
+/// Attacks, and what follows from them.
 const ATTACK_FEATURES: [Feature; 5] = [Feature::Attacks, AttackedTwice, Hanging, Blockers, CheckSquares];
 
 /// The 39 planes of CrazyAra's version 1 for chess.
@@ -66,20 +66,20 @@ pub static V1: PlaneSet = PlaneSet {
     features: &[Pieces, Repetition, EnPassant, Colour, MoveNumber, Castling, Halfmoves, Is960, LastMoves],
 };
 
-/// The 52 planes that the papers call "Inputs V2.0".
+/// The 52 planes called "Inputs V2.0" in the papers.
 pub static V2: PlaneSet = PlaneSet { name: "v2", features: &V2_FEATURES };
 
-/// The 79 planes for any variant: CrazyAra's 80 without the move number, and with the colour, which racing kings and
-/// horde need.
+/// The 79 planes for any variant: CrazyAra's 80 without the move number, plus the colour, which racing kings and horde
+/// need.
 pub static MULTI: PlaneSet = PlaneSet { name: "multi", features: &MULTI_FEATURES };
 
-/// The 62 planes of `multi` that the rules need, without those that the second version of the inputs adds.
+/// The 62 planes of `multi` that represent the rules, without the additions of version 2.
 pub static MULTI_PLAIN: PlaneSet = PlaneSet { name: "multi-plain", features: MULTI_FEATURES.split_at(12).0 };
 
-/// The 74 planes from which small networks learn faster: those of the second version, then what pieces attack.
+/// 74 planes from which small networks learn faster: those of `v2`, then the attack features.
 pub static ATTACKS: PlaneSet = PlaneSet { name: "attacks", features: &joined::<18>(&V2_FEATURES, &ATTACK_FEATURES) };
 
-/// The 101 planes of `multi`, then what pieces attack.
+/// 101 planes: those of `multi`, then the attack features.
 pub static MULTI_ATTACKS: PlaneSet =
     PlaneSet { name: "multi-attacks", features: &joined::<23>(&MULTI_FEATURES, &ATTACK_FEATURES) };
 
@@ -89,7 +89,7 @@ const MAX_PLANES: usize = 101;
 const CHECKERBOARD: u64 = 0x55AA_55AA_55AA_55AA;
 const ALL: u64 = u64::MAX;
 
-/// Returns the features of two lists one after the other, `N` in all.
+/// Returns the concatenation of two lists of features, `N` in total.
 const fn joined<const N: usize>(first: &[Feature], second: &[Feature]) -> [Feature; N] {
     let mut found = [Pieces; N];
     let mut i = 0;
@@ -101,7 +101,7 @@ const fn joined<const N: usize>(first: &[Feature], second: &[Feature]) -> [Featu
 }
 
 impl PlaneSet {
-    /// Returns the set of that name.
+    /// Returns the set with that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PLANE_SETS.into_iter().find(|set| set.name == name)
     }
@@ -116,7 +116,7 @@ impl PlaneSet {
         planes
     }
 
-    /// Returns the planes as `viewer` sees them, bit-packed.
+    /// Returns the planes from the point of view of `viewer`, bit-packed.
     pub fn encode(&self, position: &Compact, viewer: Color) -> Planes {
         let variant = Variant::numbered(position.variant).unwrap_or(&VARIANTS[0]);
         let flipped = variant.turns_board && viewer.is_black();
@@ -129,7 +129,7 @@ impl PlaneSet {
     }
 }
 
-/// Planes of one position, each a set of squares that all have the same number.
+/// The planes of one position, each a set of squares with a common value.
 #[derive(Clone, Debug)]
 pub struct Planes {
     len: usize,
@@ -152,7 +152,7 @@ impl Planes {
         self.len == 0
     }
 
-    /// Returns the squares of each plane and their number.
+    /// Returns the squares and the value of each plane.
     pub fn iter(&self) -> impl Iterator<Item = (u64, f32)> + '_ {
         self.squares[..self.len].iter().copied().zip(self.numbers[..self.len].iter().copied())
     }
@@ -191,7 +191,7 @@ impl Planes {
     }
 }
 
-/// One side looking at a position.
+/// A position from one side's point of view.
 struct Sight<'a> {
     position: &'a Compact,
     variant: &'static Variant,

@@ -1,10 +1,11 @@
-//! Policy maps: every legal move of every variant has one index, `plane * 64 + square`, seen by the side to move.
+//! Policy maps: every legal move of every variant has a unique index, `plane * 64 + square`, from the point of view of
+//! the side to move.
 //!
 //! Planes 0-55 are queen moves, `direction * 7 + distance - 1` with directions N, NE, E, SE, S, SW, W, NW; 56-63 knight
 //! moves clockwise from two up, one right; 64-75 promotions, `64 + 3 * piece + file step + 1` for knight, bishop, rook,
-//! queen. These are the 76 planes of the papers (CrazyAra's label list). Where a pawn can become a king three planes
-//! follow in the same order, and where pieces are dropped five more: pawn, knight, bishop, rook, queen, indexed by their
-//! target. CrazyAra's joint map puts drops at plane 76 and lets 44 king promotions collide with them; here they do not.
+//! queen. These are the 76 planes of the papers (CrazyAra's label list). If pawns can promote to kings, three planes
+//! follow in the same order, and with drops five more: pawn, knight, bishop, rook, queen, indexed by target square.
+//! CrazyAra's joint map puts drops at plane 76 and lets 44 king promotions collide with them; here they do not.
 
 use shakmaty::variant::VariantPosition;
 use shakmaty::{CastlingMode, CastlingSide, Color, File, Move, Position, Role, Square};
@@ -19,9 +20,9 @@ pub struct PolicyMap {
     drops: bool,
 }
 
-/// Chess, Chess960 and all variants without new kinds of moves: 76 planes.
+/// Chess, Chess960 and all variants with the same kinds of moves: 76 planes.
 pub static CHESS: PolicyMap = PolicyMap { name: "chess", king_promotions: false, drops: false };
-/// With promotions to king: 79 planes.
+/// With promotions to kings: 79 planes.
 pub static ANTICHESS: PolicyMap = PolicyMap { name: "antichess", king_promotions: true, drops: false };
 /// With drops: 81 planes.
 pub static CRAZYHOUSE: PolicyMap = PolicyMap { name: "crazyhouse", king_promotions: false, drops: true };
@@ -41,13 +42,13 @@ const JUMPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -
 const PROMOTIONS: [Role; 5] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 const DROPS: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
-/// The plane of a move by its squares, and NONE where no piece moves like that.
+/// The plane of a move by its squares, or NONE if no piece moves like that.
 static PLANES: [[u8; 64]; 64] = planes();
-/// The target of a move by its plane and origin, and NONE outside the board.
+/// The target of a move by its plane and origin, or NONE outside the board.
 static TARGETS: [[u8; 64]; PROMOTION] = targets();
 
 impl PolicyMap {
-    /// Returns the map of that name.
+    /// Returns the map with that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         POLICY_MAPS.into_iter().find(|map| map.name == name)
     }
@@ -60,7 +61,7 @@ impl PolicyMap {
         self.num_planes() * 64
     }
 
-    /// Tests whether every move of `other` has an index here.
+    /// Returns whether every move of `other` has an index here.
     pub const fn covers(&self, other: &PolicyMap) -> bool {
         (self.king_promotions || !other.king_promotions) && (self.drops || !other.drops)
     }
@@ -71,7 +72,7 @@ impl PolicyMap {
         (plane * 64 + square) as Action
     }
 
-    /// Returns the move with that index, or None where no piece could make it; says nothing about legality.
+    /// Returns the move with that index, or None if no piece could make it; legality is not checked.
     pub fn to_move(&self, action: Action, position: &VariantPosition, view: View) -> Option<Move> {
         let (plane, index) = (action as usize / 64, action as usize % 64);
         let turn = position.turn();
@@ -102,7 +103,7 @@ impl PolicyMap {
         (target != NONE).then(|| plain(position, role, square, view.square(usize::from(target)), view.castling))
     }
 
-    /// Appends the indices of the moves, ascending.
+    /// Appends the indices of the moves in ascending order.
     pub fn actions(&self, moves: &[Move], turn: Color, view: View, out: &mut Vec<Action>) {
         let mut squares = [0u64; MAX_PLANES];
         let mut planes = 0u128;
@@ -144,7 +145,7 @@ impl PolicyMap {
     }
 }
 
-/// Whose eyes look at the board, and how castling is written.
+/// The point of view, and how castling is encoded.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub flipped: bool,
@@ -161,7 +162,7 @@ impl View {
     }
 }
 
-/// Returns the squares that stand for a move: for castling e1g1, or king takes rook in Chess960; None for a drop's origin.
+/// Returns the squares that encode a move: for castling e1g1, or king takes rook in Chess960; a drop has no origin.
 pub fn squares(m: Move, turn: Color, castling: CastlingMode) -> (Option<Square>, Square) {
     match m {
         Move::Castle { .. } => {

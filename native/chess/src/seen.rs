@@ -1,10 +1,10 @@
-//! The positions that a game can still come back to, shared between the states of a search path.
+//! The positions that a game can still repeat, shared between the states along a search path.
 
 use std::sync::Arc;
 
 const BLOCK: usize = 8;
 
-/// A growing list of keys, the newest last; clones share all but the newest eight.
+/// A persistent list of keys, the newest last; clones share all but the newest eight.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     recent: [u64; BLOCK],
@@ -41,7 +41,7 @@ impl Seen {
         self.len += 1;
     }
 
-    /// Returns how often `key` is in the list.
+    /// Returns the number of occurrences of `key` in the list.
     pub fn count(&self, key: u64) -> usize {
         let mut count = self.newest().iter().filter(|&&seen| seen == key).count();
         let mut block = self.older.as_deref();
@@ -52,7 +52,7 @@ impl Seen {
         count
     }
 
-    /// Returns the keys, the oldest first.
+    /// Returns the keys, oldest first.
     pub fn to_vec(&self) -> Vec<u64> {
         let mut blocks = vec![self.newest()];
         let mut block = self.older.as_deref();
@@ -72,7 +72,7 @@ impl Seen {
 }
 
 impl Drop for Seen {
-    /// Block after block: were each to drop the next, a long list would need a deep stack.
+    /// Iterative, as recursive drops of a long list would overflow the stack.
     #[inline]
     fn drop(&mut self) {
         let mut older = self.older.take();

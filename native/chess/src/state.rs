@@ -1,4 +1,4 @@
-//! The state that the search plays with: a position, what of its past still matters, and how the game ended.
+//! The game state: a position, the relevant part of its history, and the end of the game.
 
 use std::convert::Infallible;
 use std::num::NonZeroU32;
@@ -22,9 +22,9 @@ pub struct Chess {
     rules: Rules,
     /// Hash of pieces, castling rights and side to move.
     placement: u64,
-    /// Hash of all that repetition looks at.
+    /// Hash of everything that matters for repetition.
     hash: u64,
-    /// Sum over the positions in `seen`.
+    /// Sum of hashes of the positions in `seen`.
     path: u64,
     seen: Seen,
     moves: [u8; 2 * HISTORY],
@@ -39,13 +39,13 @@ impl Chess {
         Self::from_position(VariantPosition::new(rules.variant.board), rules)
     }
 
-    /// Returns a position without a past.
+    /// Returns a position without history.
     pub fn from_position(position: VariantPosition, rules: Rules) -> Self {
         Self::with_past(position, rules, [NONE; 2 * HISTORY], Seen::default(), 0)
     }
 
     /// Returns a position with its last moves, the positions it can repeat and how often it occurred among them;
-    /// where `seen` says nothing, as in data sets, `repetitions` is believed.
+    /// `repetitions` is used only if `seen` is empty, as in datasets.
     pub fn with_past(
         position: VariantPosition,
         rules: Rules,
@@ -90,27 +90,27 @@ impl Chess {
         self.position.turn()
     }
 
-    /// Returns how many moves were played, by the move number.
+    /// Returns the number of plies played, derived from the move number.
     pub fn num_plies(&self) -> u32 {
         plies(self.position.fullmoves(), self.turn())
     }
 
-    /// Returns the last eight moves as pairs of squares, the newest first; 64 where there is none.
+    /// Returns the last eight moves as pairs of squares, the newest first; 64 for none.
     pub fn last_moves(&self) -> [u8; 2 * HISTORY] {
         self.moves
     }
 
-    /// Returns the positions that the game can still come back to, the oldest first.
+    /// Returns the positions that the game can still repeat, oldest first.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Returns where a pawn can legally be captured in passing.
+    /// Returns the target square of a legal en passant capture.
     pub fn en_passant(&self) -> Option<Square> {
         self.en_passant
     }
 
-    /// Returns 64 bits over all that repetition looks at: what stands where, whose turn it is and what they may do.
+    /// Returns a 64-bit hash of everything that matters for repetition: placement, side to move, and its rights.
     pub fn hash(&self) -> u64 {
         self.hash
     }
@@ -128,7 +128,7 @@ impl Chess {
         self.end.is_some()
     }
 
-    /// Returns how moves are seen and written here.
+    /// Returns the point of view and castling notation of the policy.
     pub fn view(&self) -> View {
         View { flipped: self.variant().turns_board && self.turn().is_black(), castling: self.variant().castling }
     }
@@ -138,12 +138,12 @@ impl Chess {
         self.rules.policy.action(m, self.turn(), self.view())
     }
 
-    /// Returns the legal move with that index, if it is one.
+    /// Returns the legal move with that index, or None if there is none.
     pub fn legal_move(&self, action: Action) -> Option<Move> {
         self.to_move(action).filter(|&m| !self.is_over() && self.position.is_legal(m))
     }
 
-    /// Returns the number of the move to come as games write it, `12. ` or `12... `.
+    /// Returns the number of the next move as in movetext, `12. ` or `12... `.
     pub fn position_number(&self) -> String {
         format!("{}{} ", self.position.fullmoves(), if self.turn().is_white() { "." } else { "..." })
     }
@@ -173,11 +173,11 @@ impl Chess {
         self.rules.policy.to_move(action, &self.position, self.view())
     }
 
-    /// Works out everything that follows from the position and the past.
+    /// Updates everything derived from the position and its history.
     fn arrive(&mut self) {
         self.en_passant = self.position.legal_ep_square();
         self.hash = self.placement ^ zobrist::of_rest(&self.position, self.en_passant);
-        // A position cannot come back before the fourth half-move.
+        // A position cannot recur before the fourth half-move.
         self.repetitions = match self.seen.len() {
             0..=3 => 0,
             _ => self.seen.count(self.hash).min(u8::MAX.into()) as u8,
@@ -193,7 +193,7 @@ impl Chess {
 impl State for Chess {
     type Error = Infallible;
 
-    /// By the move number, so that a position read from a FEN knows how far its game is.
+    /// Derived from the move number, so that a position read from a FEN has a ply.
     fn ply(&self) -> Result<u32, Infallible> {
         Ok(self.num_plies())
     }
@@ -210,7 +210,7 @@ impl State for Chess {
         Ok(())
     }
 
-    /// Plays a legal action; an index that is no move at all changes nothing.
+    /// Plays a legal action; an index without a move is ignored.
     fn play(&mut self, joint: &[Action]) -> Result<(), Infallible> {
         if let Some(m) = joint.first().and_then(|&action| self.to_move(action)) {
             self.play_move(m);
@@ -231,7 +231,8 @@ impl State for Chess {
         Ok(self.is_over())
     }
 
-    /// Sees the position, how often it and the positions before it occurred, both counters, the last moves, the rules.
+    /// Hashes the position, the repetitions of it and of the positions before it, both counters, the last moves and the
+    /// rules.
     fn key(&self) -> Result<u64, Infallible> {
         let counters = u64::from(self.position.halfmoves()) << 32 | u64::from(self.num_plies());
         let rules = u64::from(self.variant().id) << 32 | u64::from(self.rules.max_plies);
@@ -259,14 +260,14 @@ impl Observe for Chess {
         hashed(&(variant.id, planes.name, policy.name, max_plies))
     }
 
-    /// The planes of the game's set; for the player who waits, as if it were to move.
+    /// The planes of the game's set; for the player not to move, as if it were to move.
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
         self.rules.planes.encode(&Compact::of(self), color(player)).write(out);
         Ok(())
     }
 }
 
-/// Returns how many moves were played before a position, by the move number.
+/// Returns the number of plies played before a position, derived from the move number.
 pub fn plies(fullmoves: NonZeroU32, turn: Color) -> u32 {
     (fullmoves.get() - 1).saturating_mul(2).saturating_add(turn.is_black().into())
 }

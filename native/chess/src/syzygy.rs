@@ -1,4 +1,4 @@
-//! Endgame tables: who wins with few pieces left, and how long until a capture or pawn move.
+//! Endgame tablebases: the result with few pieces left, and the distance to a capture or pawn move.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -10,25 +10,25 @@ use shakmaty_syzygy::{AmbiguousWdl, Dtz, MaybeRounded, Syzygy, SyzygyError, Tabl
 use crate::state::Chess;
 use crate::variant::Variant;
 
-/// The tables of one variant; only chess, atomic and antichess have any.
+/// The tables of one variant; they exist only for chess, atomic and antichess.
 pub enum Tables {
     Chess(Tablebase<shakmaty::Chess>),
     Atomic(Tablebase<Atomic>),
     Antichess(Tablebase<Antichess>),
 }
 
-/// A legal move and what it leads to, for the side that plays it.
+/// A legal move and its result for the side that plays it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
     pub action: Move,
-    /// 2 a win, 1 a win that the fifty moves prevent, 0 a draw, -1 a loss that they prevent, -2 a loss.
+    /// 2 win, 1 win prevented by the fifty-move rule, 0 draw, -1 loss prevented by the rule, -2 loss.
     pub wdl: i8,
-    /// Plies until the next capture or pawn move of the line, this move included; negative where it loses.
+    /// Plies until the next capture or pawn move of the line, including this move; negative in a loss.
     pub dtz: i32,
 }
 
 impl Tables {
-    /// Returns no tables yet, or None where the variant has none at all.
+    /// Returns an empty set of tables, or None if there are no tables for the variant.
     pub fn of(variant: &Variant) -> Option<Self> {
         match variant.board {
             shakmaty::variant::Variant::Chess => Some(Self::Chess(Tablebase::new())),
@@ -38,7 +38,7 @@ impl Tables {
         }
     }
 
-    /// Adds the files of a folder; returns how many of them are tables of the variant.
+    /// Adds the files of a folder; returns the number of tables of the variant among them.
     pub fn add(&mut self, folder: &Path) -> std::io::Result<usize> {
         match self {
             Self::Chess(tables) => tables.add_directory(folder),
@@ -47,7 +47,7 @@ impl Tables {
         }
     }
 
-    /// Returns the most pieces that a table has.
+    /// Returns the largest number of pieces of any table.
     pub fn max_pieces(&self) -> usize {
         match self {
             Self::Chess(tables) => tables.max_pieces(),
@@ -56,10 +56,10 @@ impl Tables {
         }
     }
 
-    /// Returns what the side to move gets, 1, 0 or -1, or None where no table tells.
+    /// Returns the result for the side to move, 1, 0 or -1, or None if the tables do not determine it.
     ///
-    /// Wins that the fifty moves prevent are draws. That the counter has begun to run is seen where there is a table
-    /// of distances; elsewhere only positions right after a capture or pawn move are told.
+    /// Wins prevented by the fifty-move rule are draws. The current half-move clock is taken into account if there is a
+    /// DTZ table; without one, only positions right after a capture or pawn move have a result.
     pub fn value(&self, state: &Chess) -> Option<f32> {
         if state.is_over() || state.position().board().occupied().count() > self.max_pieces() {
             return None;
@@ -73,9 +73,9 @@ impl Tables {
         found.ok().map(|wdl| f32::from(number(wdl) / 2))
     }
 
-    /// Returns the legal moves, the best first, or None where a table is missing.
+    /// Returns the legal moves, best first, or None if a table is missing.
     ///
-    /// Of winning moves those that make progress soonest come first, of losing ones those that last longest.
+    /// Among winning moves, those that make progress soonest come first; among losing moves, those that last longest.
     pub fn ranked(&self, state: &Chess) -> Option<Vec<Ranked>> {
         if state.is_over() || state.position().board().occupied().count() > self.max_pieces() {
             return None;
@@ -104,10 +104,10 @@ fn ranked<S: Position + Clone + Syzygy>(tables: &Tablebase<S>, position: &S) -> 
         after.play_unchecked(action);
         let dtz = tables.probe_dtz(&after)?;
         let is_end = after.is_checkmate() || after.variant_outcome().is_known();
-        // Who has won on the hundredth half-move has won.
+        // A win on the hundredth half-move counts.
         let counter = if is_end { 0 } else { after.halfmoves() };
         let wdl = -AmbiguousWdl::from_dtz_and_halfmoves(dtz, counter);
-        // The order of `Tablebase::best_move`, after the outcome with the counter as it stands.
+        // The order of `Tablebase::best_move`, after the outcome with the current half-move clock.
         let zeroes = action.is_zeroing();
         let key = (Reverse(wdl), !is_end, zeroes ^ dtz.is_negative(), Reverse(dtz.ignore_rounding()));
         moves.push((key, Ranked { action, wdl: number(wdl), dtz: distance(dtz, zeroes || is_end) }));
@@ -126,7 +126,7 @@ fn number(wdl: AmbiguousWdl) -> i8 {
     }
 }
 
-/// Returns the mover's distance, from that of the position it leads to.
+/// Returns the mover's DTZ, given that of the position after the move.
 fn distance(after: MaybeRounded<Dtz>, resets: bool) -> i32 {
     let dtz = (-after).ignore_rounding();
     i32::from(if resets { Dtz(dtz.signum()) } else { dtz.add_plies_saturating(1) })

@@ -9,19 +9,19 @@ use crate::policy::{self, PolicyMap};
 /// One game of the family.
 #[derive(Debug)]
 pub struct Variant {
-    /// The name the game is registered under.
+    /// The name under which the game is registered.
     pub name: &'static str,
-    /// The names that PGN files give it in their `Variant` tag, lower case, only letters and digits.
+    /// Its names in the `Variant` tag of PGN files, in lower case, letters and digits only.
     pub pgn_names: &'static [&'static str],
-    /// The number stored with compact positions.
+    /// The id stored in compact positions.
     pub id: u8,
     pub board: Board,
-    /// Whether castling is written king-takes-rook, as Chess960 needs it.
+    /// Whether castling is written as king takes rook, which Chess960 requires.
     pub castling: CastlingMode,
-    /// Whether the board is turned for Black; in racing kings both sides run the same way.
+    /// Whether the board is flipped for Black; in racing kings both sides run in the same direction.
     pub turns_board: bool,
-    /// Whether fifty moves without a capture or pawn move end the game, and captures end all repetition.
-    /// In crazyhouse captured pieces come back.
+    /// Whether the fifty-move rule applies and captures are irreversible, unlike in crazyhouse, where captured pieces
+    /// return.
     pub progresses: bool,
     pub planes: &'static PlaneSet,
     pub policy: &'static PolicyMap,
@@ -62,17 +62,17 @@ pub static VARIANTS: [Variant; 9] = [
 ];
 
 impl Variant {
-    /// Returns the variant of that name.
+    /// Returns the variant with that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         VARIANTS.iter().find(|variant| variant.name == name)
     }
 
-    /// Returns the variant with that number.
+    /// Returns the variant with that id.
     pub fn numbered(id: u8) -> Option<&'static Self> {
         VARIANTS.get(usize::from(id))
     }
 
-    /// Tests whether a PGN `Variant` tag means this variant.
+    /// Returns whether a PGN `Variant` tag denotes this variant.
     pub fn is_called(&self, tag: &str) -> bool {
         let plain: String = tag.chars().filter(char::is_ascii_alphanumeric).collect();
         self.pgn_names.contains(&plain.to_ascii_lowercase().as_str())
@@ -83,23 +83,23 @@ impl Variant {
     }
 }
 
-/// How one game is played and encoded: a variant, a plane set, a policy map and a longest length.
+/// The rules and encodings of a game: a variant, a plane set, a policy map and a maximum length.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub variant: &'static Variant,
     pub planes: &'static PlaneSet,
     pub policy: &'static PolicyMap,
-    /// A game that reaches this ply is drawn.
+    /// A game that reaches this ply is a draw.
     pub max_plies: u32,
 }
 
 impl Rules {
-    /// Longer than all but a handful of the games between masters, and than any that an engine should want.
+    /// Exceeded only by a handful of master games.
     pub const MAX_PLIES: u32 = 1024;
-    /// No game may be longer, so that its counters fit into a compact position.
+    /// Upper bound on `max_plies`, so that counters fit into a compact position.
     pub const MOST_PLIES: u32 = 1_000_000;
 
-    /// Returns the variant's own encodings and the usual longest length.
+    /// Returns the variant's own encodings and the default maximum length.
     pub fn of(variant: &'static Variant) -> Self {
         Self { variant, planes: variant.planes, policy: variant.policy, max_plies: Self::MAX_PLIES }
     }

@@ -1,4 +1,4 @@
-//! Hashes of positions, updated from what changed on the board, whatever the variant does to it.
+//! Position hashes, updated incrementally from the changes on the board, whatever the variant.
 
 use shakmaty::variant::VariantPosition;
 use shakmaty::{Bitboard, Board, Color, Position, Role, Square};
@@ -26,12 +26,12 @@ static EN_PASSANT: [u64; 64] = table(3);
 static PROMOTED: [u64; 64] = table(4);
 const BLACK_TO_MOVE: u64 = mixed(5 << 32);
 
-/// Returns a number that depends on both, and on their order.
+/// Returns a hash of both numbers that depends on their order.
 pub fn mix(a: u64, b: u64) -> u64 {
     mixed(a.rotate_left(23) ^ b.wrapping_mul(0xD6E8_FEB8_6659_FD93))
 }
 
-/// Returns the hash of pieces, promoted pieces, castling rights and side to move, from their hash before a move.
+/// Returns the hash of pieces, promoted pieces, castling rights and side to move, updated from that before a move.
 pub fn updated(hash: u64, before: &Placement, after: &VariantPosition) -> u64 {
     let mut hash = hash ^ BLACK_TO_MOVE;
     let board = after.board();
@@ -47,7 +47,7 @@ pub fn updated(hash: u64, before: &Placement, after: &VariantPosition) -> u64 {
     hash ^ sum(&PROMOTED, before.promoted ^ after.promoted())
 }
 
-/// Returns the same hash from nothing.
+/// Returns the same hash, computed from scratch.
 pub fn of(position: &VariantPosition) -> u64 {
     let empty = Placement { board: Board::empty(), castling: Bitboard::EMPTY, promoted: Bitboard::EMPTY };
     let hash = updated(0, &empty, position);
@@ -58,7 +58,7 @@ pub fn of(position: &VariantPosition) -> u64 {
     }
 }
 
-/// Returns the hash of the rest that repetition looks at: en passant, pockets and remaining checks.
+/// Returns the hash of the rest of what matters for repetition: en passant, pockets and remaining checks.
 pub fn of_rest(position: &VariantPosition, legal_en_passant: Option<Square>) -> u64 {
     let mut hash = legal_en_passant.map_or(0, |square| EN_PASSANT[usize::from(square)]);
     if let Some(pockets) = position.pockets() {
@@ -75,7 +75,7 @@ pub fn of_rest(position: &VariantPosition, legal_en_passant: Option<Square>) -> 
     hash
 }
 
-/// What the incremental hash compares a position with.
+/// The part of a position that incremental hashing compares.
 #[derive(Clone)]
 pub struct Placement {
     board: Board,

@@ -1,4 +1,4 @@
-//! Limits end a search wherever it is, and what it returns then is a legal action.
+//! Limits end a search at any point, and it still returns a legal action.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use moemcts_chess::alpha_beta::{search, Found, Limits};
 use moemcts_chess::variant::{Rules, Variant};
 use moemcts_chess::{notation, Chess};
 
-/// Thirty queens that take each other for a while: the captures of one ply are more than can be looked at.
+/// Thirty queens that can capture each other: too many captures to search even one ply completely.
 const QUEENS: &str = "qqqqkqqq/qqqqqqqq/8/8/8/8/QQQQQQQQ/QQQQKQQQ w - - 0 1";
 const NONE: Limits = Limits { depth: 1, nodes: u64::MAX, time: None };
 
@@ -27,7 +27,7 @@ fn nodes_end_the_first_depth_too() {
         for nodes in [1, 2, 100, 2000] {
             let found = search(&state, &Limits { nodes, ..NONE }, &|| false).unwrap();
             assert_eq!(found.depth, 0, "{variant}");
-            // Positions that end the game are counted beside the limit.
+            // Terminal positions do not count towards the limit.
             assert!((nodes + 1..nodes + 100).contains(&found.nodes), "{variant}: {}", found.nodes);
             assert!(is_legal(found, &state), "{variant}");
         }
@@ -40,7 +40,7 @@ fn time_ends_the_first_depth_too() {
     let state = queens("crazyhouse");
     let found = search(&state, &Limits { time: Some(Duration::from_millis(50)), ..NONE }, &|| false).unwrap();
     assert!(is_legal(found, &state));
-    // What is between two looks at the clock takes milliseconds; the machine may be busy.
+    // Between two checks of the clock there are milliseconds; the machine may be busy.
     assert!(started.elapsed() < Duration::from_secs(30));
 }
 

@@ -1,4 +1,4 @@
-//! Random games of every variant keep the promises of states, policy maps and compact positions.
+//! Invariants of states, policy maps and compact positions on random games of every variant.
 
 use moemcts_chess::compact::NONE;
 use moemcts_chess::policy::POLICY_MAPS;

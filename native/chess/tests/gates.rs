@@ -1,4 +1,4 @@
-//! The numbers of the gates on positions that were counted by hand or by the code they come from.
+//! Measures of gates on positions counted by hand or by the original code.
 
 use moemcts_chess::gates::{division, Measure};
 use moemcts_chess::variant::{Rules, Variant};

@@ -1,9 +1,9 @@
-//! Perft of every variant at the published depths; the files name their sources.
+//! Perft of every variant against published numbers; the files name their sources.
 
 use moemcts_chess::notation;
 use moemcts_chess::variant::{Rules, Variant};
 
-/// Lines `game; fen; depth nodes; ...` up to a number of nodes that a debug build counts in seconds.
+/// Checks lines `game; fen; depth nodes; ...` up to a number of nodes that a debug build can count in seconds.
 fn check(text: &str, limit: u64) {
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let mut fields = line.split(';').map(str::trim);

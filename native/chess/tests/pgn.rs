@@ -1,4 +1,4 @@
-//! PGN files, good and bad.
+//! Valid and invalid PGN files.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,9 +1,10 @@
-//! Golden statistics of the planes, recorded from CrazyAra's tests (engine/tests/tests.cpp) and re-run with its Python encoder.
+//! Golden statistics of the planes, taken from CrazyAra's tests (engine/tests/tests.cpp) and reproduced with its Python
+//! encoder.
 
 use moemcts_chess::variant::{Rules, Variant};
 use moemcts_chess::{notation, planes, Chess, Compact, PlaneSet};
 
-/// Sum, maximum, its place, and the sum of value times place over the flattened planes.
+/// Sum, maximum, its index, and the sum of value times index over the flattened planes.
 fn statistics(state: &Chess, set: &PlaneSet, raw: bool) -> (f64, f64, usize, f64) {
     let planes = set.encode(&Compact::of(state), state.turn());
     let mut flat = vec![0f32; 64 * planes.len()];

@@ -1,23 +1,23 @@
-//! Text cut between games.
+//! Splitting of text between games.
 
 use std::io::{self, Read};
 
-/// Whole games, and where they stand in the file.
+/// Whole games, and their line in the file.
 #[derive(Debug)]
 pub struct Chunk {
     pub text: Vec<u8>,
-    /// The line of the first byte, from 1.
+    /// The line number of the first byte, from 1.
     pub line: u64,
 }
 
 const TARGET: usize = 1 << 18;
-/// No game is as long as this; a file without an empty line before a tag is no PGN.
+/// No game is this long; a file without an empty line before a tag is not PGN.
 const LIMIT: usize = 1 << 26;
 
-/// No tag has a longer name.
+/// An upper bound on the length of tag names.
 const LONGEST_NAME: usize = 256;
 
-/// Cuts a text into chunks of about a quarter of a mebibyte, each ending before a line that starts with `[` after an empty one.
+/// Splits a text into chunks of about 256 KiB, each ending before a line that starts with `[` after an empty line.
 pub struct Chunks<R> {
     source: R,
     rest: Vec<u8>,
@@ -75,12 +75,12 @@ impl<R: Read> Iterator for Chunks<R> {
     }
 }
 
-/// Returns where the last game of the text starts, unless that is its beginning.
+/// Returns the start of the last game in the text, unless the text starts with it.
 fn boundary(text: &[u8]) -> Option<usize> {
     (1..text.len()).rev().find(|&i| starts_game(text, i))
 }
 
-/// Tests whether a game starts at a byte: a tag with its value, behind an empty line.
+/// Returns whether a game starts at a byte: a tag with its value, after an empty line.
 pub fn starts_game(text: &[u8], i: usize) -> bool {
     let is_behind_empty_line = text[..i]
         .strip_suffix(b"\n")

@@ -1,15 +1,15 @@
-//! Which games are wanted.
+//! Filters of games.
 
 use shakmaty::Color;
 
 use crate::variant::Variant;
 
-/// What the tags of a game say.
+/// The relevant tags of a game.
 #[derive(Clone, Debug, Default)]
 pub struct Header {
     pub variant: Option<String>,
     pub fen: Option<String>,
-    /// Of White and Black; 0 where unknown.
+    /// Of White and Black; 0 if unknown.
     pub elo: [u16; 2],
     /// Year, month and day as one number, 20171231; unknown parts are 0.
     pub date: u32,
@@ -20,13 +20,13 @@ pub struct Header {
 /// Conditions on games; all must hold.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// Both players have at least this; a player without a rating does not.
+    /// Both players need at least this rating; unrated players fail.
     pub min_elo: u16,
     pub min_plies: u32,
     pub max_plies: u32,
-    /// The wanted results.
+    /// The accepted results.
     pub results: Vec<i8>,
-    /// First and last wanted date.
+    /// First and last accepted date.
     pub since: u32,
     pub until: u32,
 }
@@ -37,7 +37,7 @@ impl Default for Filter {
     }
 }
 
-/// Why a game is left out although nothing is wrong with it.
+/// Why a valid game was filtered out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     Variant,
@@ -62,7 +62,7 @@ impl Rejection {
 }
 
 impl Filter {
-    /// Returns why the tags alone rule a game out.
+    /// Returns why the tags alone exclude a game.
     pub fn rejects(&self, header: &Header, variant: &Variant) -> Option<Rejection> {
         let fits = match &header.variant {
             Some(tag) => variant.is_called(tag),
@@ -80,7 +80,7 @@ impl Filter {
         None
     }
 
-    /// Returns why a game with that result and length is ruled out.
+    /// Returns why a game with that result and length is excluded.
     pub fn rejects_game(&self, result: Option<i8>, plies: usize) -> Option<Rejection> {
         if !result.is_some_and(|result| self.results.contains(&result)) {
             return Some(Rejection::Result);
@@ -91,7 +91,7 @@ impl Filter {
 }
 
 impl Header {
-    /// Takes in one tag.
+    /// Parses one tag.
     pub fn read(&mut self, name: &[u8], value: &str) {
         match name {
             b"Variant" => self.variant = Some(value.to_owned()),
@@ -105,7 +105,7 @@ impl Header {
     }
 }
 
-/// Returns 1, 0 or -1 as White won, drew or lost.
+/// Returns 1 if White won, 0 for a draw, -1 if Black won.
 pub fn result(winner: Option<Color>) -> i8 {
     match winner {
         Some(Color::White) => 1,

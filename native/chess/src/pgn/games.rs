@@ -1,4 +1,4 @@
-//! Reads the games of a piece of PGN.
+//! Reading the games of a chunk of PGN.
 
 use super::chunks::Chunk;
 use super::filter::{Filter, Header, Rejection};
@@ -15,7 +15,7 @@ pub struct Game {
     pub result: i8,
     pub date: u32,
     pub elo: [u16; 2],
-    /// Where the game starts in its file.
+    /// The line where the game starts in its file.
     pub line: u64,
 }
 
@@ -26,21 +26,21 @@ pub struct Damage {
     pub reason: String,
 }
 
-/// Games, the positions of all of them one after the other, and what was left out.
+/// Games, the positions of all of them in sequence, and what was excluded.
 #[derive(Clone, Debug, Default)]
 pub struct Games {
     pub games: Vec<Game>,
-    /// `Compact::BYTES` each.
+    /// `Compact::BYTES` per position.
     pub positions: Vec<u8>,
     /// The policy index of the move played in each position.
     pub actions: Vec<u16>,
-    /// Games that the filter left out, by `Rejection`.
+    /// Number of games excluded by the filter, by `Rejection`.
     pub rejected: [u64; Rejection::ALL.len()],
     pub damaged: Vec<Damage>,
 }
 
 impl Games {
-    /// Returns the games of both, `other` behind.
+    /// Returns the games of both, those of `other` last.
     pub fn joined(mut self, mut other: Self) -> Self {
         self.games.append(&mut other.games);
         self.positions.append(&mut other.positions);
@@ -61,8 +61,8 @@ impl Games {
     }
 }
 
-/// Reads all games of a chunk. A game counts as far as the rules let it go on: what follows a position in which the
-/// game is over, as after a third repetition that nobody claimed, is left out.
+/// Reads all games of a chunk. Moves after the rules have ended a game, such as after a threefold repetition that
+/// nobody claimed, are dropped.
 pub fn read_games(chunk: &Chunk, rules: Rules, filter: &Filter) -> Games {
     let mut games = Games::default();
     let mut scanner = Scanner::new(&chunk.text);
@@ -87,7 +87,7 @@ enum Read {
     Damaged(String),
 }
 
-/// Reads a game and adds its positions; whatever else it is than a game, what was added is to be taken away again.
+/// Reads a game and adds its positions; on an error, the caller has to remove what was added.
 fn read_game(scanner: &mut Scanner, games: &mut Games, rules: Rules, filter: &Filter) -> Result<Read, Read> {
     let mut header = Header::default();
     while let Some((name, value)) = scanner.tag() {
@@ -100,7 +100,7 @@ fn read_game(scanner: &mut Scanner, games: &mut Games, rules: Rules, filter: &Fi
         None => Chess::new(rules),
         Some(fen) => Chess::from_position(notation::parse_position(fen, &rules).map_err(Read::Damaged)?, rules),
     };
-    // Whether the rules have ended the game, though its players may have gone on.
+    // Whether the rules have ended the game, even if its players went on.
     let mut is_over = false;
     let (mut plies, mut outcome) = (0, None);
     while let Some(token) = scanner.token().map_err(|_| Read::Damaged("a comment has no end".to_owned()))? {

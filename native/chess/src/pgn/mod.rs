@@ -1,4 +1,4 @@
-//! Games from PGN files: streamed, filtered, checked move by move, and stored as compact positions.
+//! Games from PGN files: streamed, filtered, validated move by move, and stored as compact positions.
 
 mod chunks;
 mod filter;
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use crate::variant::Rules;
 
-/// Reads a file in pieces of some hundred games, on as many threads as asked for.
+/// Reads a file in batches of some hundreds of games, on several threads.
 pub struct Importer {
     chunks: Chunks<Source>,
     watch: Watch,
@@ -30,14 +30,14 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// Opens a file, plain or compressed with zstd, bzip2 or gzip, whatever its name says.
+    /// Opens a file, plain or compressed with zstd, bzip2 or gzip, regardless of its name.
     pub fn open(path: &Path, rules: Rules, filter: Filter, threads: usize) -> io::Result<Self> {
         let source = Source::open(path)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
         Ok(Self { watch: source.watch(), chunks: Chunks::new(source), rules, filter, pool })
     }
 
-    /// Returns how many bytes of the file were read, and how many it has.
+    /// Returns the number of bytes read so far, and the size of the file.
     pub fn progress(&self) -> (u64, u64) {
         self.watch.progress()
     }

@@ -1,4 +1,4 @@
-//! Moves as people and programs write them: SAN, with every deviation that python-chess reads.
+//! Moves as written by people and programs: SAN, with every deviation that python-chess accepts.
 
 use shakmaty::uci::UciMove;
 use shakmaty::variant::VariantPosition;
@@ -19,31 +19,31 @@ pub enum Written {
         role: Role,
         to: Square,
     },
-    /// A move that passes, which no game here knows.
+    /// A null move, which is never legal here.
     Null,
 }
 
 impl Written {
-    /// Reads the move that a text begins with, and returns it with its length.
+    /// Parses the move at the beginning of a text, and returns it with its length.
     ///
-    /// It is what the regular expressions of python-chess 1.11 find (chess/pgn.py, MOVETEXT_REGEX): captures need no
+    /// Accepts what the regular expressions of python-chess 1.11 match (chess/pgn.py, MOVETEXT_REGEX): captures need no
     /// `x` and other moves may have one or a `-`, origins may be given in full, promotions need no `=` and may be in
-    /// lower case, castling may be written with zeros. Signs of check are left.
+    /// lower case, castling may be written with zeros. Check signs are not consumed.
     pub fn read(text: &[u8]) -> Option<(Self, usize)> {
         normal(text).or_else(|| put(text)).or_else(|| null(text)).or_else(|| castle(text))
     }
 
-    /// Returns the only legal move that this can be.
+    /// Returns the only legal move that matches.
     ///
-    /// As in `Board.parse_san` of python-chess: whether something is captured is not compared, and an origin in full
-    /// names a move of any piece, castling included.
+    /// As in `Board.parse_san` of python-chess, captures are not compared, and a full origin matches a move of any
+    /// piece, including castling.
     pub fn to_move(self, position: &VariantPosition) -> Option<Move> {
         match self {
             Self::Normal { role: None, file: Some(file), rank: Some(rank), to, promotion } => {
                 UciMove::Normal { from: Square::from_coords(file, rank), to, promotion }.to_move(position).ok()
             }
             Self::Normal { role, file, rank, to, promotion } => {
-                // A pawn that captures is named by its file.
+                // A capturing pawn is identified by its file.
                 let file = if role.is_none() { file.or(Some(to.file())) } else { file };
                 let fits = |from: Square| {
                     file.is_none_or(|file| file == from.file()) && rank.is_none_or(|rank| rank == from.rank())
@@ -66,11 +66,11 @@ impl Written {
     }
 }
 
-/// Reads a move of a piece or pawn: `[NBKRQ]?[a-h]?[1-8]?[-x]?[a-h][1-8](=?[nbrqkNBRQK])?`.
+/// Parses a move of a piece or pawn: `[NBKRQ]?[a-h]?[1-8]?[-x]?[a-h][1-8](=?[nbrqkNBRQK])?`.
 fn normal(text: &[u8]) -> Option<(Written, usize)> {
     let at = |i: usize| text.get(i).copied().unwrap_or(0);
     let options = |is_there: bool| (0..=usize::from(is_there)).rev();
-    // What may be there is taken if the rest still fits, as regular expressions do.
+    // Optional parts are matched greedily with backtracking, as in regular expressions.
     for piece in options(b"NBKRQ".contains(&at(0))) {
         for file in options(is_file(at(piece))) {
             for rank in options(is_rank(at(piece + file))) {
@@ -96,7 +96,7 @@ fn normal(text: &[u8]) -> Option<(Written, usize)> {
     None
 }
 
-/// Reads a drop: `[PNBRQK]?@[a-h][1-8]`.
+/// Parses a drop: `[PNBRQK]?@[a-h][1-8]`.
 fn put(text: &[u8]) -> Option<(Written, usize)> {
     let piece = usize::from(text.first().is_some_and(|byte| b"PNBRQK".contains(byte)));
     if text.get(piece) != Some(&b'@') {
@@ -126,7 +126,7 @@ fn castle(text: &[u8]) -> Option<(Written, usize)> {
     })
 }
 
-/// Returns the length of the hyphen, en dash or em dash that a text begins with.
+/// Returns the length of the hyphen, en dash or em dash at the beginning of a text.
 pub fn dash(text: &[u8]) -> Option<usize> {
     ["-", "–", "—"].into_iter().find(|dash| text.starts_with(dash.as_bytes())).map(str::len)
 }

@@ -1,4 +1,4 @@
-//! The text of PGN, taken apart: games, their tags, and what stands between their moves.
+//! Tokenizer for PGN: games, their tags, and the tokens of their movetext.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::chunks::starts_game;
 use super::filter::result;
 use super::san::{dash, Written};
 
-/// What matters in the moves of a game.
+/// The relevant tokens of a game's movetext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'a> {
     Move(Written, &'a [u8]),
@@ -17,21 +17,21 @@ pub enum Token<'a> {
     Outcome(Option<i8>),
 }
 
-/// A comment without its `}`: what follows belongs to it, up to the next game.
+/// An unclosed comment, which extends to the start of the next game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unclosed;
 
-/// Reads games one after the other, each as its tags and then its tokens.
+/// Reads games in sequence, each as its tags followed by its tokens.
 ///
-/// As python-chess does, it skips words that mean nothing and the moves of variations, and ends a game at an empty
-/// line. A line that starts with a tag ends it as well.
+/// As python-chess does, it skips unknown words and the moves of variations, and ends a game at an empty line. A line
+/// that starts with a tag ends it as well.
 pub struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
-    /// Whether the game that was begun has ended.
+    /// Whether the current game has ended.
     ended: bool,
     has_moved: bool,
-    /// Variations around the place where it stands.
+    /// Nesting depth of variations.
     depth: usize,
 }
 
@@ -41,19 +41,19 @@ impl<'a> Scanner<'a> {
         Self { text, at, ended: true, has_moved: false, depth: 0 }
     }
 
-    /// Returns the byte where the scanner stands.
+    /// Returns the current byte offset.
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Goes to the beginning of the next game; returns whether there is one.
+    /// Advances to the beginning of the next game; returns whether there is one.
     pub fn next_game(&mut self) -> bool {
         self.skip_game();
         loop {
             match self.peek() {
                 None => return false,
                 Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
-                // Whole lines for people and programs, between games.
+                // Comment and escape lines between games.
                 Some(b'%' | b';') => self.skip_line(),
                 Some(_) => break,
             }
@@ -62,7 +62,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// Returns the next tag, name and value, or None where the moves begin.
+    /// Returns the next tag, name and value, or None at the movetext.
     pub fn tag(&mut self) -> Option<(&'a [u8], Cow<'a, str>)> {
         while !self.ended && self.peek() == Some(b'[') {
             let line_end = memchr(b'\n', &self.text[self.at..]).map_or(self.text.len(), |len| self.at + len);
@@ -91,7 +91,7 @@ impl<'a> Scanner<'a> {
                 b'{' => self.skip_comment()?,
                 b';' => self.skip_to_line_end(),
                 b'(' => {
-                    // Before the first move there is nothing to vary.
+                    // A variation is only possible after the first move.
                     self.depth += usize::from(self.has_moved || self.depth > 0);
                     self.at += 1;
                 }
@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// Goes to the end of the game.
+    /// Skips to the end of the game.
     pub fn skip_game(&mut self) {
         while !self.ended {
             match memchr3(b'\n', b'{', b';', &self.text[self.at..]) {
@@ -129,7 +129,7 @@ impl<'a> Scanner<'a> {
                     match self.text[self.at] {
                         b'\n' => self.next_line(),
                         b';' => self.skip_to_line_end(),
-                        // One that is not closed has ended the game.
+                        // An unclosed comment has ended the game.
                         _ => self.skip_comment().unwrap_or(()),
                     }
                 }
@@ -141,7 +141,7 @@ impl<'a> Scanner<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// Goes beyond a tag and up to one empty line; two, with a tag behind them, end a game that has no moves.
+    /// Skips the rest of a tag and at most one empty line; two of them before another tag end a game without moves.
     fn finish_tag(&mut self) {
         let mut lines = 0;
         while let Some(byte) = self.peek() {
@@ -159,7 +159,7 @@ impl<'a> Scanner<'a> {
         self.ended = lines > 2 && self.peek() == Some(b'[');
     }
 
-    /// Goes beyond a line's end, and ends the game where the next line is empty or a tag.
+    /// Advances to the next line, and ends the game if that is empty or a tag.
     fn next_line(&mut self) {
         self.at += 1;
         let line = &self.text[self.at..];
@@ -181,7 +181,7 @@ impl<'a> Scanner<'a> {
         self.at = memchr(b'\n', &self.text[self.at..]).map_or(self.text.len(), |len| self.at + len);
     }
 
-    /// Goes beyond a comment; one that is not closed ends, with its game, where the next game starts.
+    /// Skips a comment; an unclosed one ends, with its game, where the next game starts.
     fn skip_comment(&mut self) -> Result<(), Unclosed> {
         while let Some(len) = memchr2(b'}', b'[', &self.text[self.at..]) {
             self.at += len;
@@ -200,7 +200,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Reads what stands up to a quote, or all where there is none, and returns it with the length it has in the text.
+/// Returns the text up to a closing quote, or all of it without one, and its length in the source.
 fn quoted(text: &[u8]) -> (Cow<'_, str>, usize) {
     let mut end = 0;
     while let Some(len) = memchr2(b'"', b'\\', &text[end..]) {
@@ -223,7 +223,7 @@ fn unescaped(value: &str) -> String {
     found
 }
 
-/// Reads the move or result that a text begins with, or skips a byte.
+/// Parses the move or result at the beginning of a text, or skips a byte.
 fn word(text: &[u8]) -> (Option<Token<'_>>, usize) {
     if let Some((written, len)) = Written::read(text) {
         return (Some(Token::Move(written, &text[..len])), len);

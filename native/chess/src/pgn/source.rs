@@ -1,4 +1,4 @@
-//! Files of text, compressed or not.
+//! Text files, optionally compressed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// The text of a file.
+/// The decompressed text of a file.
 pub struct Source {
     reader: Box<dyn Read + Send + Sync>,
     watch: Watch,
 }
 
-/// How far a file was read.
+/// The progress of reading a file.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     read: Arc<AtomicU64>,
@@ -20,14 +20,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Returns how many bytes were read, and how many there are.
+    /// Returns the number of bytes read so far, and the size of the file.
     pub fn progress(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed), self.size)
     }
 }
 
 impl Source {
-    /// Opens a file; its first bytes, not its name, say how it is compressed.
+    /// Opens a file; the compression is detected by its first bytes, not its name.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let watch = Watch { read: Arc::default(), size: file.metadata()?.len() };
