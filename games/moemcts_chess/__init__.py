@@ -1,1 +1,1 @@
-"""Chess, Chess960, antichess and the other variants that Lichess plays: one board, several registrations."""
+"""Chess, Chess960, antichess and the other variants on Lichess: one implementation, registered as several games."""

@@ -14,18 +14,19 @@ DEFAULT_DEPTH = 3
 
 
 class AlphaBetaAgent:
-    """Plays what the native alpha-beta search finds (native/chess/src/alpha_beta.rs), the same move every time.
+    """Plays the move of the native alpha-beta search (native/chess/src/alpha_beta.rs); deterministic without a time
+    limit.
 
-    It counts material and looks where pieces stand; in antichess it wants to lose them, in other variants it knows
-    what is played for.
+    It evaluates material and piece placement; in antichess it tries to lose its pieces, and in other variants it
+    considers their goals.
     """
 
     def __init__(
         self, game: Game, *, depth: int | None = None, nodes: int | None = None, seconds: float | None = None
     ) -> None:
-        """Takes limits per position, of which the first that is met ends the search; without any it is three plies.
+        """Takes limits per position, of which the first one reached ends the search; the default is three plies.
 
-        Raises ValueError for a limit that is none.
+        Raises ValueError for a limit that is not positive and finite.
         """
         limits = {"depth": depth, "nodes": nodes, "seconds": seconds}
         given = {name: value for name, value in limits.items() if value is not None}

@@ -1,4 +1,4 @@
-"""A position as people and gates see it."""
+"""Analysis of a position: phases, features and legal moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moemcts_chess.game import ChessGame
 
 
 def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
-    """Returns phase by gate, the numbers that gates cut, legal moves and the state of the game, as JSON values."""
+    """Returns the phase by each gate, the measures of gates, legal moves and the state of the game, as JSON values."""
     from moemcts.plugins import plugins
 
     players = state.active_players
@@ -37,7 +37,7 @@ def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
 
 
 def text(game: ChessGame, state: Any, found: Mapping[str, Any]) -> str:
-    """Returns the analysis for people."""
+    """Returns the analysis as text."""
     lines = [game.render(state), ""]
     lines += [f"{name + ' gate':<24} {phase}" for name, phase in found["phases"].items()]
     lines.append("")

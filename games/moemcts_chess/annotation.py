@@ -1,4 +1,4 @@
-"""Games as an agent sees them: what it expected before and after each move, by which expert, and what the move cost."""
+"""Annotation of games by an agent: its evaluation before and after each move, the expert, and the cost of the move."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from moemcts_chess.game import ChessGame
 
 JUDGEMENTS = {"blunder": 0.3, "mistake": 0.2, "inaccuracy": 0.1}
-"""What a move of each kind costs at least, a difference of values in [-1, 1]: so Lichess judges differences of winning
-chances (lichess-org/lila, Advice.scala).
+"""Minimum cost of each kind of move, as a difference of values in [-1, 1]; Lichess judges differences of winning
+chances this way (lichess-org/lila, Advice.scala).
 """
 GLYPHS = {"blunder": 4, "mistake": 2, "inaccuracy": 6}
 """Their numeric annotation glyphs in the PGN standard: ??, ? and ?!."""
@@ -28,32 +28,32 @@ GLYPHS = {"blunder": 4, "mistake": 2, "inaccuracy": 6}
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedMove:
-    """A move as an agent sees it."""
+    """A move judged by an agent."""
 
     player: str
-    """By name, as the game has it."""
+    """The player's name in the game."""
     phase: str
-    """In which it was made."""
+    """The phase in which the move was made."""
     cost: float
-    """By how much what can be expected fell by it, from 0 to 2; 0 where it rose, too."""
+    """By how much the move lowers the expected value, from 0 to 2; 0 if it raises it."""
     agrees: bool
     """Whether the agent would have played it."""
 
     @property
     def judgement(self) -> str:
-        """Its kind in `JUDGEMENTS`; empty where it is none of these."""
+        """Its kind in `JUDGEMENTS`, or an empty string."""
         return next((name for name, least in JUDGEMENTS.items() if self.cost >= least), "")
 
 
 def annotate(
     game: ChessGame, read: chess.pgn.Game, states: Sequence[Any], agent: Agent, gate: PhaseGate, *, seed: int = 0
 ) -> list[JudgedMove]:
-    """Writes into a game what an agent thinks of its main line, whose positions are `states`, and returns its moves.
+    """Annotates the main line of a game, whose positions are `states`, and returns its judged moves.
 
-    Comments have the phase and the expert of the position that a move was made in, and the evaluation of the one that
-    it led to, from White's side, as Lichess writes it. Where a move is judged, what the agent would have played is a
-    variation. All of it takes the place of what an agent wrote there before; what people wrote stays. `gate` names
-    phases where the agent does not. Raises UsageError for an agent that values no positions.
+    Comments have the phase and the expert of the position before a move, and the evaluation of the position after it,
+    from White's point of view as on Lichess. For a judged move, the agent's move is added as a variation. Earlier
+    annotations by an agent are replaced; those by people are kept. `gate` names phases if the agent does not. Raises
+    UsageError for an agent that does not evaluate positions.
     """
     decisions = _decisions(game, states, agent, gate, seed)
     values = [_value_for_white(*one) for one in zip(states, decisions, strict=True)]
@@ -82,8 +82,8 @@ def annotate(
 
 
 def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
-    """Returns a row per player and phase: how many moves, the share of them that the agent would have played, their
-    mean cost, and how many were judged.
+    """Returns a row per player and phase: the number of moves, the share on which the agent agrees, their mean cost,
+    and the number of judged moves.
     """
     rows: dict[tuple[str, str], list[JudgedMove]] = {}
     for move in moves:
@@ -102,7 +102,7 @@ def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
 
 
 def _forget(node: chess.pgn.ChildNode) -> None:
-    """Takes back what an agent thought of a move: its glyph, and the move that it would have played."""
+    """Removes an agent's annotations of a move: its glyph, and the variation with the move that the agent preferred."""
     node.nags = node.nags - {GLYPHS.get(judgement_of(node), 0)}
     for other in list(node.parent.variations):
         if other is not node and other.is_end() and is_of_an_agent(other):
@@ -112,7 +112,7 @@ def _forget(node: chess.pgn.ChildNode) -> None:
 def _decisions(
     game: ChessGame, states: Sequence[Any], agent: Agent, gate: PhaseGate, seed: int
 ) -> list[Decision | None]:
-    """Returns what the agent decides in each position, asked about all at once; None where a game is over."""
+    """Returns the agent's decision in each position, requested in one batch; None if the game is over."""
     views = game.views([(state, state.active_players[0]) for state in states if state.active_players])
     if not len(views):
         return [None] * len(states)

@@ -1,4 +1,4 @@
-"""What networks think of endgames with bishops of opposite colours, which extra pawns often do not win.
+"""Evaluations of endgames with opposite-coloured bishops, which extra pawns often do not win.
 
 The positions, outcomes and numbers are those of Czech, Bluml, Kersting and Steingrimsson, "Representation Matters for
 Mastering Chess" (2024, AlphaVile), Table 11, who took them from Wikipedia's "Opposite-coloured bishops endgame".
@@ -18,15 +18,15 @@ from moemcts.native import core
 
 
 class Endgame(NamedTuple):
-    """One position, what becomes of it, and what the paper's networks said about it."""
+    """A position, its outcome, and its evaluations by the paper's networks."""
 
     fen: str
     truth: str
     """draw, White wins or Black wins."""
     default: float
-    """The paper's network with the 39 planes of `v1`, as the player to move sees it."""
+    """The paper's network with the 39 planes of `v1`, from the point of view of the player to move."""
     extended: float
-    """The one with the 52 planes of `v2`."""
+    """The paper's network with the 52 planes of `v2`."""
 
 
 DRAW, WHITE, BLACK = "draw", "White wins", "Black wins"
@@ -56,7 +56,7 @@ ENDGAMES = (
 
 
 def assess(evaluator: Evaluator, game: Game[core.ChessState]) -> list[dict[str, Any]]:
-    """Returns the value of every endgame for the player to move, with the phase it is in, as JSON values."""
+    """Returns the value of every endgame for the player to move, with its phase, as JSON values."""
     states = [game.parse_state(endgame.fen) for endgame in ENDGAMES]
     views = game.views([(state, state.active_players[0]) for state in states])
     value = evaluator.evaluate(views).value
@@ -74,8 +74,8 @@ def assess(evaluator: Evaluator, game: Game[core.ChessState]) -> list[dict[str, 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Returns the mean of |value| over the draws, best at 0, and of the value for the winner over the wins, best at 1.
 
-    The paper takes |value| for the wins too, which praises a network that is sure of the wrong side; its networks are
-    wrong nowhere, so that its numbers are the same either way.
+    The paper uses |value| for the wins too, which rewards a network that is confident in the wrong side; its networks
+    never are, so its numbers are the same either way.
     """
     draws = [abs(row["value"]) for row in rows if row["truth"] == DRAW]
     wins = [row["value"] * _side(row) for row in rows if row["truth"] != DRAW]
@@ -83,7 +83,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _side(row: Mapping[str, Any]) -> int:
-    """Returns 1 where the player to move wins, else -1."""
+    """Returns 1 if the player to move wins, else -1."""
     return 1 if (row["truth"] == WHITE) == (row["fen"].split()[1] == "w") else -1
 
 
@@ -91,4 +91,5 @@ PAPER = {
     "39 planes": summary([{"fen": one.fen, "truth": one.truth, "value": one.default} for one in ENDGAMES]),
     "52 planes": summary([{"fen": one.fen, "truth": one.truth, "value": one.extended} for one in ENDGAMES]),
 }
-"""By the paper's two networks. Its own means are 0.4472 and 0.3988 for draws, 0.5192 and 0.5186 for wins."""
+"""The summaries of the paper's two networks. Its own means are 0.4472 and 0.3988 for draws, 0.5192 and 0.5186 for wins.
+"""

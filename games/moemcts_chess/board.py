@@ -1,4 +1,4 @@
-"""Boards of python-chess, which people know, and drawings of them."""
+"""Boards of python-chess, and drawings of them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ PGN_VARIANTS = {
     "Horde": ("horde",),
     "Racing Kings": ("racingkings",),
 }
-"""What Lichess writes into the `Variant` tags of PGN files, and what else means the same, lower case, only letters and
-digits. The native import has the same names (native/chess/src/variant.rs); python-chess takes `Giveaway` for a game of
-its own.
+"""Lichess' names in the `Variant` tags of PGN files, and their synonyms, in lower case, letters and digits only. The
+native import has the same names (native/chess/src/variant.rs); python-chess treats `Giveaway` as a game of its own.
 """
 
 
 def tag_of(name: str) -> str:
-    """Returns how Lichess writes the variant that a `Variant` tag names; the name itself where none is known."""
+    """Returns Lichess' name of the variant in a `Variant` tag, or the tag itself if it is unknown."""
     plain = "".join(letter for letter in name if letter.isascii() and letter.isalnum()).lower()
     return next((tag for tag, names in PGN_VARIANTS.items() if plain in names), name)
 
@@ -50,7 +49,7 @@ def board(variant: str, fen: str) -> chess.Board:
 
 
 def text_board(state: Any) -> str:
-    """Returns the board drawn with letters, White below, and its FEN."""
+    """Returns the board as text, White at the bottom, and its FEN."""
     fen: str = state.fen()
     rows = [
         "".join("." * int(square) if square.isdigit() else square for square in row.replace("~", ""))
@@ -61,7 +60,7 @@ def text_board(state: Any) -> str:
 
 
 def svg_board(state: Any, *, size: int = 400) -> str:
-    """Returns the board as an SVG drawing with the last move and a check marked."""
+    """Returns the board as SVG, with the last move and a check marked."""
     position = state.board()
     king = position.king(position.turn) if position.is_check() else None
     return str(python_chess().svg.board(position, lastmove=_last_move(state), check=king, size=size))
@@ -76,7 +75,7 @@ def _last_move(state: Any) -> chess.Move | None:
 
 
 def python_chess() -> Any:
-    """Returns the package `chess` with all we use of it, imported when it is first asked for."""
+    """Returns the package `chess` with the submodules used here, imported lazily."""
     import chess
     import chess.engine
     import chess.pgn

@@ -1,4 +1,4 @@
-"""Draws that players may claim, and how games go on where nobody did."""
+"""Draws that players may claim, and how games continue if nobody did."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from moemcts_chess.game import ChessGame
 
 CLAIMED = ("fifty moves", "threefold repetition")
-"""Draws that our games end with at once, and that players may decline to claim."""
+"""Draws that end our games at once, but that players may decline to claim."""
 
 
 def playable(game: ChessGame, state: Any) -> Any:
-    """Returns the state without the past that makes it a draw, where one could claim it."""
+    """Returns the state without the history that makes it a claimable draw, if it is one."""
     if state.termination not in CLAIMED:
         return state
     words = state.fen().split()

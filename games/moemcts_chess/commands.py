@@ -1,4 +1,4 @@
-"""What the chess family adds to the command line: commands for positions and games, the engine, and data of games."""
+"""The chess family's commands: for positions and games, the engine, and datasets of games."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 PANEL = "Games and data"
 NUMBERS = "stats.json"
-"""The file of a dataset's numbers, beside its figures."""
+"""The file with a dataset's statistics, next to its figures."""
 _MISSING = "–"
-"""Shown of a phase that no game came to."""
+"""Shown for a phase that no game reached."""
 MOST_NAMED = 10
-"""Games that are left out of which each is said why: a file that is no PGN is full of them."""
+"""Number of skipped games whose errors are shown: a file that is not PGN is full of them."""
 
 GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -34,7 +34,7 @@ Out = Annotated[Path, typer.Option(help="A new folder for what is written.")]
 
 
 def register(app: typer.Typer, data: typer.Typer) -> None:
-    """Adds the commands; those about data go into the group `data`."""
+    """Adds the commands; those for datasets go into the group `data`."""
     app.command(rich_help_panel=PANEL)(analyze)
     app.command("annotate", rich_help_panel=PANEL)(annotate_games)
     app.command(rich_help_panel="Measure")(uci)
@@ -49,7 +49,7 @@ def analyze(
     svg: Annotated[Path | None, typer.Option(help="Also draw the board into this SVG file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a position: its phase by every gate, what gates look at, legal moves."""
+    """Show a position: its phase by every gate, the features of gates, and its legal moves."""
     from moemcts.cli.consoles import print_json
     from moemcts_chess.analysis import analysis, text
 
@@ -85,10 +85,10 @@ def annotate_games(
     seed: Annotated[int, typer.Option(min=0, help="Decides what the agent draws.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Judge the games of a PGN file: evaluation, phase and expert of every move, and what the moves of each phase cost.
+    """Annotate the games of a PGN file with the evaluation, phase and expert of every move, and sum up costs by phase.
 
-    Costs are losses of expected score, from 0 to 2, by which Lichess judges: 0.1 is an inaccuracy, 0.2 a mistake, 0.3 a
-    blunder. Games that cannot be read are left out, the first ten of them by name.
+    Costs are losses of value, from 0 to 2, judged as on Lichess: 0.1 is an inaccuracy, 0.2 a mistake, 0.3 a blunder.
+    Games that cannot be read are skipped, the first ten of them with a message.
     """
     from moemcts import naming
     from moemcts.cli.consoles import print_json
@@ -100,7 +100,7 @@ def annotate_games(
     from moemcts_chess.openings import pgn_games, quiet_builder
     from moemcts_chess.pgn import text_of
 
-    # However long a game was, it went on.
+    # The game has gone on, however long it was.
     made = _chess(extend_reference(game, {"max_plies": MOST_PLIES}) if "max_plies" not in game else game)
     if out.exists():
         raise UsageError(f"expected a new file, got --out {out}, which exists")
@@ -118,7 +118,7 @@ def annotate_games(
             done.append(read)
             moves += judged
     finally:
-        # What was judged before an interruption is kept.
+        # Games annotated before an interruption are kept.
         if done:
             write_text(out, text_of(done))
     if not done:
@@ -132,7 +132,7 @@ def annotate_games(
 def _judged(
     found: Sequence[Any], game: ChessGame, agent: Agent, gate: PhaseGate, seed: int
 ) -> Iterator[tuple[Any, Sequence[JudgedMove]]]:
-    """Yields the games that can be played, with comments, and their moves."""
+    """Yields the games that can be played, with annotations, and their judged moves."""
     from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.annotation import annotate
@@ -145,7 +145,7 @@ def _judged(
             try:
                 states = positions(game, read, playing_on=playable)
                 if len(states) == 1:
-                    # What is no PGN at all is read as such a game.
+                    # Text that is not PGN is parsed as such a game.
                     raise ValueError("it has no moves")
             except ValueError as error:
                 num_left_out += 1
@@ -172,10 +172,10 @@ def bishops(
     game: GameOption = "chess",
     as_json: Json = False,
 ) -> None:
-    """Ask networks about the 20 opposite-coloured bishops of the AlphaVile paper (Table 11): 15 draws, 5 wins.
+    """Evaluate the 20 endgames with opposite-coloured bishops of the AlphaVile paper (Table 11): 15 draws, 5 wins.
 
-    Networks that only count pawns think the draws won; the better they know such endgames, the nearer the values of
-    draws are to 0.
+    Networks that only count pawns evaluate the draws as wins; the better they know such endgames, the closer to 0 are
+    the values of draws.
     """
     from moemcts.cli.consoles import add_row, plain_table, print_json, table_console
     from moemcts.learn.checkpoint import load_experts
@@ -235,7 +235,7 @@ def import_games(
     threads: Annotated[int, typer.Option(min=0, max=1024, help="Threads that read; 0 takes all cores.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Turn PGN files into a dataset: streamed, filtered, damaged games skipped and counted."""
+    """Convert PGN files to a dataset: streamed and filtered; damaged games are skipped and counted."""
     from moemcts.cli.consoles import print_json
     from moemcts_chess.imports import RandomSplit
     from moemcts_chess.wanted import splits, wanted_games
@@ -261,7 +261,7 @@ def figures(
     out: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Count positions, first moves, results and returns by phase, beside the papers' numbers."""
+    """Count positions, first moves, results and returns by phase, next to the papers' numbers."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.plugins import plugins
@@ -276,7 +276,7 @@ def figures(
         from moemcts.store import write_json
         from moemcts_chess.plots import plot
 
-        # First: by it the folder is known to be ours, should this be interrupted.
+        # Written first, as it marks the folder as ours in case of an interruption.
         write_json(out / NUMBERS, summary)
         plot(statistics, out)
     if as_json:

@@ -1,4 +1,4 @@
-"""UCI engines as agents: Stockfish, Fairy-Stockfish and whatever else speaks the protocol, through python-chess."""
+"""UCI engines as agents, through python-chess: Stockfish, Fairy-Stockfish and any other engine with the protocol."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from moemcts_chess.score import MOST_CENTIPAWNS, value_of_centipawns
 T = TypeVar("T")
 
 UCI_NAMES = {"threecheck": "3check"}
-"""What engines call the variants, where it is not our name."""
+"""Engines' names of variants that differ from ours."""
 GAMES_FOLDER = "/usr/games"
-"""Where Debian installs engines, which is not always on the path."""
+"""The folder where Debian installs engines, which is not always on the path."""
 PATIENCE = 20.0
-"""Seconds that an engine may take to answer beyond the time it was given."""
+"""Timeout of an answer in seconds, in addition to the time given to the engine."""
 PATIENCE_TO_START = 60.0
-"""Seconds that an engine may take to start, and then to be ready, as one does that loads networks."""
+"""Timeout in seconds for starting an engine, and then for its setup, which may load networks."""
 SLOWEST = 5_000.0
-"""Nodes per second below which an engine that was given nodes is taken to hang."""
+"""Nodes per second below which an engine with a node limit counts as hanging."""
 PATIENCE_FOR_DEPTH = 120.0
-"""Seconds that an engine may take where it was given a depth, which says nothing about time."""
+"""Timeout of an answer in seconds if a depth is given, which does not determine the time."""
 WHOLE = ("nodes", "depth", "threads", "hash", "processes")
-"""Numbers that are no fractions."""
+"""Options that are integers."""
 
 
 class UciAgent:
-    """Plays what an engine answers to each position, from the position alone and with an empty hash.
+    """Plays an engine's answer to each position, which it gets without history and with an empty hash.
 
-    So an engine of one thread that is limited by nodes or depth plays the same game whatever it played before;
-    Stockfish does not where its skill is below 20 or its Elo is limited, for its errors are drawn by the clock.
+    An engine with one thread that is limited by nodes or depth therefore plays deterministically. Stockfish does not if
+    its skill is below 20 or its Elo is limited, as it seeds its errors by the clock.
 
-    Where an engine dies, is silent for too long or answers something that is no legal move, that game is lost, and
-    the engine is started anew for the others. Positions that are asked about at once are shared by `processes`
-    engines. Engines end with the agent or the program.
+    If an engine crashes, times out or answers with an illegal move, that game is lost, and the engine is restarted for
+    the others. Batches of positions are distributed over `processes` engines. Engines end with the agent or the
+    program.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class UciAgent:
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> None:
-        """Starts the first engine; raises UsageError where there is no such program or it does not play the game.
+        """Starts the first engine; raises UsageError if there is no such program or it does not play the game.
 
-        `path` may have arguments behind it. Limits hold together; without any it is 1000 nodes. `skill` is the option
-        Skill Level, `elo` sets UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks
-        do not matter. `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it
-        needs. To start it has a minute, or `timeout` where that is longer.
+        `path` may include arguments. All given limits apply; the default is 1000 nodes. `skill` sets the option Skill
+        Level, `elo` sets UCI_LimitStrength and UCI_Elo, `options` are others by name, ignoring case and punctuation.
+        `timeout` is in seconds per answer; by default it is the time that the engine needs plus 20 seconds, or 120 with
+        a depth. Starting may take a minute, or `timeout` if that is longer.
         """
         self.name = name or f"uci:{path}"
         if nodes is None and depth is None and seconds is None:
@@ -91,7 +91,7 @@ class UciAgent:
         program, *arguments = [path] if Path(path).exists() else shlex.split(path) or [path]
         self._program = find_engine(program)
         self._command = [self._program, *arguments]
-        # Otherwise each line of an engine that python-chess does not expect goes to standard error.
+        # Otherwise python-chess logs each unexpected line of an engine to standard error.
         logging.getLogger("chess.engine").addHandler(logging.NullHandler())
         self._loop = _Loop()
         self._engines: list[chess.engine.UciProtocol | None] = [None] * processes
@@ -103,7 +103,7 @@ class UciAgent:
             raise
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        """Raises AgentFailure where the engine fails."""
+        """Raises AgentFailure if the engine fails."""
         rows = iter(range(len(seats)))
         decisions: dict[int, Decision] = {}
         failures: dict[int, Failure] = {}
@@ -122,7 +122,7 @@ class UciAgent:
         try:
             self._loop.run(work_all())
         except BaseException:
-            # Whoever waited no longer does: what an engine may still say answers no later question.
+            # The caller no longer waits: pending answers must not be taken for those to later questions.
             self._loop.run(self._drop_all())
             raise
         if failures:
@@ -134,7 +134,7 @@ class UciAgent:
         wanted = chess.engine.INFO_BASIC | chess.engine.INFO_SCORE
         try:
             engine = self._engines[slot] = self._engines[slot] or await self._start()
-            # Every position is a game of its own, so that nothing is carried from one to the other.
+            # Every position is treated as a new game, so that the engine carries nothing over.
             asked = engine.play(board, self._limit, game=object(), info=wanted)
             result = await asyncio.wait_for(asked, self._timeout)
         except TimeoutError:
@@ -144,7 +144,7 @@ class UciAgent:
             await self._drop(slot)
             return Failure("crash", f"{_line(error)} at {view.state.fen()}")
         except chess.engine.EngineError as error:
-            # What else it will say to what question is anyone's guess.
+            # The state of the engine is unknown.
             await self._drop(slot)
             return Failure("illegal move", f"{_line(error)} at {view.state.fen()}")
         answer = "no move" if result.move is None else board.uci(result.move)
@@ -166,7 +166,7 @@ class UciAgent:
         return value_of_centipawns(score or 0, self._game.spec.name)
 
     async def _start(self) -> chess.engine.UciProtocol:
-        """Raises UsageError where the engine does not play the game or has no such option, MoemctsError if it fails."""
+        """Raises UsageError if the engine does not support the game or an option, MoemctsError if it fails."""
         patience = max(self._timeout, PATIENCE_TO_START)
         try:
             started = chess.engine.UciProtocol.popen(self._command, stderr=asyncio.subprocess.DEVNULL)
@@ -210,7 +210,7 @@ class UciAgent:
             raise UsageError(f"{self.name} does not play {name}, only {', '.join(played)}")
 
     def _option(self, engine: chess.engine.UciProtocol, name: str) -> str:
-        """Returns the engine's name of an option."""
+        """Returns the engine's spelling of an option."""
         names = {_plain(known): known for known in engine.options}
         if _plain(name) not in names:
             raise unknown_name(f"option of {self.name}", name, engine.options)
@@ -226,7 +226,7 @@ class UciAgent:
 
 
 def find_engine(path: str) -> str:
-    """Returns the program that a user names; raises UsageError where there is none."""
+    """Returns the path of the program that the user named; raises UsageError if there is none."""
     found = shutil.which(path) or shutil.which(path, path=GAMES_FOLDER)
     if found is not None:
         return found
@@ -237,7 +237,7 @@ def find_engine(path: str) -> str:
 
 
 class _Loop:
-    """An event loop in a thread of its own, in which engines live."""
+    """An event loop in a background thread, which runs the engines."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -245,7 +245,7 @@ class _Loop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Returns what the coroutine does; what interrupts the wait cancels it."""
+        """Returns the result of the coroutine; an exception during the wait cancels it."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
@@ -260,7 +260,7 @@ class _Loop:
 
 
 async def _kill(engine: chess.engine.UciProtocol) -> None:
-    """Ends the process and waits for it, for until then one that has ended is still there."""
+    """Ends the process and waits for it, so that it does not remain as a zombie."""
     if engine.transport is not None:
         engine.transport.close()
         await asyncio.wait([engine.returncode], timeout=PATIENCE)
@@ -281,13 +281,13 @@ def _expect_positive(**given: float | None) -> None:
             raise ValueError(f"expected {words} as {name}, got {number!r}")
         if number is not None and not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
-        # Nobody waits for ever.
+        # Infinite timeouts are not supported.
         if number == math.inf:
             raise ValueError(f"expected {name} to be finite, got {number}")
 
 
 def _within(option: chess.engine.Option, value: int) -> int:
-    """Returns the nearest number that an engine takes."""
+    """Clips a number to the range of an engine's option."""
     low, high = option.min, option.max
     return max(value if high is None else min(value, high), value if low is None else low)
 

@@ -1,4 +1,4 @@
-"""The games of the chess family: native states, python-chess' notations around them."""
+"""The games of the chess family: native states with python-chess' notations."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ VARIANTS = (
     "racingkings",
 )
 WITHOUT_CASTLING = ("antichess", "racingkings")
-"""Variants whose board can be mirrored, for they know no castling."""
+"""Variants whose board can be mirrored, as they have no castling."""
 
 NUM_CHESS960 = 960
 MOST_PLIES = 1_000_000
-"""That a packed position can count."""
+"""The largest number of plies that a packed position can count."""
 
 
 class ChessGame(Game[core.ChessState]):
     """One variant; White is player 0, Black player 1.
 
-    Draws that a player could claim, by fifty moves or the third occurrence of a position, end the game. Results are
-    otherwise those of Lichess.
+    Draws that a player could claim, by the fifty-move rule or threefold repetition, end the game. Results are otherwise
+    those of Lichess.
     """
 
     def __init__(
         self, variant: str, *, planes: str | None = None, policy: str | None = None, max_plies: int | None = None
     ) -> None:
-        """Takes the variant's own plane set, policy map and longest length where none is named.
+        """Uses the variant's own plane set, policy map and maximum length unless given.
 
-        Raises UsageError for a plane set or policy map that there is none of or no number of plies, ValueError for a
-        variant that there is none of.
+        Raises UsageError for an unknown plane set or policy map or an invalid number of plies, ValueError for an
+        unknown variant.
         """
         if planes is not None and planes not in (known := core.chess_plane_sets()):
             raise unknown_name("plane set", planes, known)
@@ -67,25 +67,25 @@ class ChessGame(Game[core.ChessState]):
         )
 
     def initial_state(self, seed: int = 0) -> core.ChessState:
-        """Returns the start position; in Chess960 the one whose Scharnagl number the seed draws."""
+        """Returns the start position; in Chess960 one with a Scharnagl number sampled from the seed."""
         if self.variant == "chess960":
             return self.chess960(int(np.random.default_rng(seed).integers(NUM_CHESS960)))
         return core.ChessState.start(self.rules)
 
     def chess960(self, number: int) -> core.ChessState:
-        """Returns the Chess960 start position of a Scharnagl number; 518 is that of chess."""
+        """Returns the Chess960 start position with a Scharnagl number; 518 is the standard one."""
         return core.ChessState.chess960(self.rules, number)
 
     def parse_state(self, text: str) -> core.ChessState:
-        """Returns the position of a FEN, or of `startpos`, perhaps followed by `; moves e2e4 e7e5`."""
+        """Returns the position of a FEN, or of `startpos`, optionally followed by `; moves e2e4 e7e5`."""
         return core.ChessState.parse(self.rules, text)
 
     def format_state(self, state: core.ChessState) -> str:
-        """Returns the FEN, followed by the past that the planes and repetitions still look at."""
+        """Returns the FEN, followed by the history that planes and repetitions depend on."""
         return state.format()
 
     def read_starts(self, path: Path, *, plies: int | None = None) -> Iterator[Start] | None:
-        """Yields the positions of an EPD file or the ends of the lines of a PGN file, by the name's ending."""
+        """Yields the positions of an EPD file, or the final positions of the games of a PGN file, by suffix."""
         from moemcts_chess.openings import read_epd, read_pgn
 
         ending = path.suffix.lower()
@@ -94,28 +94,28 @@ class ChessGame(Game[core.ChessState]):
         return read_pgn(self, path, plies) if ending == ".pgn" else None
 
     def parse_action(self, state: core.ChessState, player: Player, text: str) -> Action:
-        """Returns the move written in UCI or SAN; raises ValueError naming the legal ones."""
+        """Returns the move written in UCI or SAN; raises ValueError listing the legal ones."""
         return state.action(text)
 
     def format_action(self, state: core.ChessState, player: Player, action: Action) -> str:
-        """Returns the move in UCI: castling is e1g1, in Chess960 e1h1."""
+        """Returns the move in UCI: castling is e1g1, but e1h1 in Chess960."""
         return state.uci(action)
 
     def render(self, state: core.ChessState) -> str:
-        """Returns the board drawn as text, White below, and the FEN under it."""
+        """Returns the board as text, White at the bottom, with the FEN below."""
         from moemcts_chess.board import text_board
 
         return text_board(state)
 
     def symmetries(self) -> Sequence[Symmetry]:
-        """Returns the mirror from file a to file h for variants without castling."""
+        """Returns the mirror image from file a to file h, for variants without castling."""
         return (self._mirror(),) if self.variant in WITHOUT_CASTLING else ()
 
     def views(self, pairs: Sequence[tuple[core.ChessState, Player]]) -> core.ChessViews:
         return core.ChessViews([(state, int(player)) for state, player in pairs])
 
     def pack(self, states: Sequence[core.ChessState]) -> Packed:
-        """Returns 80 bytes per position, and 8 more for each position that it could still repeat."""
+        """Returns 80 bytes per position, plus 8 for each position that it could still repeat."""
         return Packed(*core.chess_pack(list(states)))
 
     def unpack(self, packed: Packed, players: IntArray) -> core.ChessPackedViews:
@@ -125,7 +125,7 @@ class ChessGame(Game[core.ChessState]):
         return core.ChessSearch
 
     def planes(self) -> list[str]:
-        """Returns the name of the feature that each plane belongs to."""
+        """Returns the feature name of each plane."""
         return [name for name, width, _ in self.rules.features() for _ in range(width)]
 
     def _mirror(self) -> Symmetry:
@@ -140,7 +140,7 @@ class ChessGame(Game[core.ChessState]):
 
 
 def mirrored_actions(num_actions: int) -> IntArray:
-    """Returns what each policy index becomes when the board is mirrored from left to right, `[A]`."""
+    """Returns the policy index of each action after mirroring the board from left to right, `[A]`."""
     planes, squares = np.divmod(np.arange(num_actions), 64)
     mirrored = planes.copy()
     queen = planes < 56
@@ -148,7 +148,7 @@ def mirrored_actions(num_actions: int) -> IntArray:
     mirrored[queen] = ((8 - direction) % 8 * 7 + distance)[queen]
     knight = (planes >= 56) & (planes < 64)
     mirrored[knight] = 56 + 7 - (planes[knight] - 56)
-    # Three planes per piece: left, forward, right; planes of drops have no direction.
+    # Three planes per piece: left, forward, right; drop planes have no direction.
     num_promotions = 12 + 3 * (num_actions in (79 * 64, 84 * 64))
     promotion = (planes >= 64) & (planes < 64 + num_promotions)
     piece, step = np.divmod(planes - 64, 3)

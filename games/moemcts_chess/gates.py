@@ -1,6 +1,6 @@
-"""Phases of chess and its variants: by Lichess' rules, by what is left on the board, by moves played.
+"""Phases of chess and its variants: by Lichess' rules, by remaining material, by moves played.
 
-All are functions of the position alone and computed natively; the same code serves data, training and search.
+All of them depend only on the position and are computed natively; data, training and search share the code.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from moemcts.gates import CutGate, HardGate
 PHASES: tuple[str, ...] = ("opening", "middlegame", "endgame")
 
 FEATURES = ("majors and minors", "mixedness", "back rank white", "back rank black")
-"""What Lichess' rules look at."""
+"""The features of Lichess' rules."""
 
 AVERAGE_MOVES = 42.85
-"""Moves of an average game, from which the papers cut equal parts (CrazyAra, game_phase_detector.py; thesis, 3.2)."""
+"""Average length of a game in moves, which the papers divide equally (CrazyAra, game_phase_detector.py; thesis, 3.2).
+"""
 
 
 class Measured(Protocol):
-    """Views that know the numbers gates cut."""
+    """Views with the measures used by gates."""
 
     def measure(self, name: str) -> IntArray: ...
 
 
 def measure(views: Views, name: str) -> IntArray:
-    """Returns a number that describes each view's position, `[N]`; the names are `core.chess_measures()`."""
+    """Returns a measure of each view's position, `[N]`; the names are those of `core.chess_measures()`."""
     return cast(Measured, views).measure(name)
 
 
 class _MeasuredGate(HardGate):
-    """The phase that the core measures under the gate's own name."""
+    """A gate whose phase is the native measure of the same name."""
 
     phase_names = PHASES
     measures: ClassVar[tuple[str, ...]] = ()
-    """What the rules look at."""
+    """The measures shown as features."""
 
     def phases(self, views: Views) -> IntArray:
         return measure(views, self.name)
@@ -49,13 +50,13 @@ class LichessGate(_MeasuredGate):
     """Opening, middlegame and endgame by the thresholds of lichess-org/scalachess, Divider.scala.
 
     Endgame: at most 6 majors and minors of both sides. Otherwise middlegame: at most 10, or fewer than 4 pieces on a
-    side's first rank, or mixedness above 150. Lichess divides whole games; here each position is judged alone, as the
-    papers do, so that a promotion can lead back. `moemcts data figures` also divides
-    games as Lichess shows them.
+    side's first rank, or mixedness above 150. Lichess divides whole games; here each position is judged alone, as in
+    the papers, so a promotion can lead back to an earlier phase. `moemcts data figures` also divides games as Lichess
+    shows them.
 
-    Antichess counts no kings, like Lichess. In crazyhouse only the board counts, not what is in hand. In horde White
-    has no majors and minors, and in racing kings Black's first rank is empty from the start: both begin as
-    middlegames, which makes other gates the better choice there.
+    Antichess does not count kings, as on Lichess. In crazyhouse only pieces on the board count, not those in hand. In
+    horde White has no majors and minors, and in racing kings Black's first rank is empty from the start: both begin as
+    middlegames, so other gates are a better choice there.
     """
 
     name = "lichess"
@@ -63,22 +64,23 @@ class LichessGate(_MeasuredGate):
 
 
 class LichessCrazyaraGate(_MeasuredGate):
-    """The same rules with the mixedness table of CrazyAra's engine; for comparison only, it is defective.
+    """The same rules with the mixedness table of CrazyAra's engine, which has a bug; for comparison only.
 
-    `score_region` (engine/src/environments/chess_related/board.cpp) leaves a constant outside its condition, so that
-    eight kinds of regions count as mixed that Lichess gives nothing: the start position scores 70, not 0, and half
-    of the opening goes to the middlegame. The papers trained on the older, correct table and played with this one.
+    `score_region` (engine/src/environments/chess_related/board.cpp) leaves a constant outside its condition, so eight
+    kinds of regions count as mixed that score 0 on Lichess: the start position scores 70, not 0, and half of the
+    opening becomes middlegame. The papers' networks were trained with the older, correct table and played with this
+    one.
     """
 
     name = "lichess-crazyara"
 
 
 class ConjunctiveGate(_MeasuredGate):
-    """A longer opening and fewer returns to it, after what the thesis proposes in section 5.1; can go back.
+    """A longer opening with fewer returns to it, after the thesis' proposal in section 5.1; can go back.
 
-    Endgame: at most 6 majors and minors. Otherwise middlegame once neither side can castle any more and two of these
-    hold: mixedness above 130, at most 10 majors and minors, a sparse first rank, more than 15 moves begun. That a side
-    has castled is read from its castling rights, the only trace a position keeps of it.
+    Endgame: at most 6 majors and minors. Otherwise middlegame if neither side can castle any more and two of these
+    hold: mixedness above 130, at most 10 majors and minors, a sparse first rank, more than 15 moves begun. Whether a
+    side has castled is judged by its castling rights, the only trace of it in a position.
     """
 
     name = "conjunctive"
@@ -86,7 +88,7 @@ class ConjunctiveGate(_MeasuredGate):
 
 
 class _MeasureCutGate(CutGate):
-    """Cuts a number that the core measures."""
+    """Cuts a native measure."""
 
     measured: ClassVar[str]
 
@@ -95,8 +97,8 @@ class _MeasureCutGate(CutGate):
 
 
 class MoveCountGate(_MeasureCutGate):
-    """Two to five equal parts of an average game, by the move number (thesis, section 3.2), or parts that begin after
-    other numbers of moves; never goes back.
+    """Two to five equal parts of an average game, by the move number (thesis, section 3.2), or parts that start after
+    given numbers of moves; never goes back.
     """
 
     name = "movecount"
@@ -110,10 +112,10 @@ class MoveCountGate(_MeasureCutGate):
 
 
 class _LossGate(_MeasureCutGate):
-    """Cuts what is lost; three phases are the opening, the middlegame and the endgame."""
+    """Cuts the lost material or pieces; three phases are the opening, the middlegame and the endgame."""
 
     thirds: ClassVar[tuple[int, int]]
-    """Divide the positions of the master games of docs/games/chess.md into three nearly equal parts."""
+    """Cuts that divide the positions of the master games of docs/games/chess.md into three nearly equal parts."""
 
     def __init__(self, cuts: Sequence[int] | None = None) -> None:
         cuts = self.thirds if cuts is None else cuts
@@ -121,7 +123,7 @@ class _LossGate(_MeasureCutGate):
 
 
 class MaterialGate(_LossGate):
-    """Cuts what is lost of 24 points of material: 1 a knight or bishop, 2 a rook, 4 a queen; a promotion goes back.
+    """Cuts the material lost, out of 24: 1 per knight or bishop, 2 per rook, 4 per queen; a promotion goes back.
 
     The weights are those of Fruit's tapered evaluation (Letouzey, 2004). The default cuts divide the positions of the
     master games of docs/games/chess.md into three nearly equal parts.

@@ -1,4 +1,4 @@
-"""What to think of a position when there is no network: look at it once."""
+"""Static evaluation of positions, for use without a network."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from moemcts_chess.score import value_of_centipawns
 
 
 class _Seen(Protocol):
-    """Views that know what they are worth at a glance."""
+    """Views with a static evaluation."""
 
     def glance(self) -> IntArray: ...
 
 
 class GlanceEvaluator:
-    """Values a view by material, where the pieces stand and what the variant is played for, as alpha-beta does.
+    """Evaluates views by material, piece placement and the goal of the variant, as alpha-beta does, with a uniform
+    policy.
 
-    (native/chess/src/evaluation.rs.) It thinks every move equally good.
+    (native/chess/src/evaluation.rs.)
     """
 
     def __init__(self, game: ChessGame) -> None:

@@ -1,4 +1,4 @@
-"""PGN files become datasets: streamed, filtered, split, and whole or not there at all."""
+"""Import of PGN files as datasets: streamed, filtered, split, and written atomically."""
 
 from __future__ import annotations
 
@@ -33,44 +33,44 @@ if TYPE_CHECKING:
 SPLITS = ("train", "validation", "test")
 POSITION_BYTES = 80
 SIDE_BYTE = 45
-"""Where a compact position says who moves; native/chess/src/compact.rs draws it all."""
+"""Offset of the side to move in a compact position; native/chess/src/compact.rs documents the layout."""
 SHARD_POSITIONS = 250_000
 NUM_SHOWN = 20
-"""Damaged games that a report names with their line and reason."""
+"""Maximum number of damaged games that a report lists with line and reason."""
 LOOKED_AT = 65_536
-"""Bytes of a file, unpacked, that are looked at before its games are read."""
+"""Number of decompressed bytes of a file that are checked before its games are read."""
 GZIP, BZIP2, ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
-"""What compressed files begin with."""
+"""Magic bytes of compressed files."""
 
 Progress = Callable[[int, int, int], None]
-"""Called with bytes read, bytes of all files and games read."""
+"""A callback with the bytes read, the total bytes of all files, and the games read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Which games are wanted; all conditions must hold."""
+    """Conditions on games; all must hold."""
 
     min_elo: int = 0
-    """Both players have at least this; a player without a rating does not."""
+    """Both players need at least this rating; unrated players fail."""
     min_plies: int = 0
     max_plies: int = 2**32 - 1
     results: tuple[int, ...] = (1, 0, -1)
     """1 White won, 0 draw, -1 Black won."""
     since: int = 0
-    """First wanted date, as a number like 20171231."""
+    """First accepted date, as a number like 20171231."""
     until: int = 2**32 - 1
 
 
 class Split(Protocol):
-    """Says which of `SPLITS` each game belongs to."""
+    """Assigns games to `SPLITS`."""
 
     def __call__(self, numbers: IntArray, dates: IntArray) -> IntArray:
-        """Returns indices into `SPLITS`, `[G]`, from the games' numbers and dates."""
+        """Returns indices into `SPLITS`, `[G]`, from the numbers and dates of games."""
 
 
 @dataclass(frozen=True)
 class MonthSplit:
-    """Whole months for validation and test, as the papers do; months are numbers like 201209."""
+    """Whole months for validation and test, as in the papers; months are numbers like 201209."""
 
     validation: Sequence[int] = ()
     test: Sequence[int] = ()
@@ -82,7 +82,7 @@ class MonthSplit:
 
 @dataclass(frozen=True)
 class RandomSplit:
-    """Games drawn at random by their number among all that are kept: of other files, or with another filter, others."""
+    """A random split by a game's number among those accepted, which depends on the files and the filter."""
 
     validation: float = 0.0
     test: float = 0.0
@@ -95,18 +95,18 @@ class RandomSplit:
 
 @dataclass
 class ImportReport:
-    """What became of the games of some files."""
+    """Statistics of an import."""
 
     num_games: int = 0
     num_positions: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
-    """Games that the filter left out, by condition."""
+    """Numbers of games excluded by the filter, by condition."""
     num_damaged: int = 0
     damaged: list[str] = field(default_factory=list)
     """The first damaged games: file, line and reason."""
     seconds: float = 0.0
     splits: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Games and positions of each split."""
+    """Numbers of games and positions of each split."""
 
 
 def import_pgn(
@@ -120,12 +120,11 @@ def import_pgn(
     num_threads: int = 0,
     on_progress: Progress = lambda done, total, games: None,
 ) -> ImportReport:
-    """Writes a dataset for each split that has games, `out/train` and so on, and `out/import.json`.
+    """Writes a dataset for each split with games, such as `out/train`, and `out/import.json`.
 
-    Beside each shard lies a table, `games-00000.npz` and so on, with one row per game: number, date, ratings, result,
-    length, source file and line.
-    Raises UsageError if `out` exists, MoemctsError if a file cannot be read or holds no wanted game; `out` is then not
-    there.
+    Next to each shard is a table, `games-00000.npz` and so on, with one row per game: number, date, ratings, result,
+    length, source file and line. Raises UsageError if `out` exists, MoemctsError if a file cannot be read or contains
+    no accepted game; `out` is then not created.
     """
     if out.exists():
         raise UsageError(f"expected a new folder, {out} exists")
@@ -152,7 +151,7 @@ def import_pgn(
 
 @dataclass(frozen=True)
 class _Block:
-    """Some games as the native reader hands them out."""
+    """A batch of games from the native reader."""
 
     numbers: IntArray
     dates: IntArray
@@ -166,7 +165,7 @@ class _Block:
 
 
 class _SplitWriter:
-    """One dataset that grows."""
+    """Writes one dataset incrementally."""
 
     def __init__(self, folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> None:
         self._folder = folder
@@ -178,7 +177,7 @@ class _SplitWriter:
         self.num_games = 0
 
     def add(self, block: _Block, games: np.ndarray[Any, Any]) -> None:
-        """Takes the chosen games of a block."""
+        """Adds the selected games of a block."""
         if not games.any():
             return
         records = _records(block, games)
@@ -193,7 +192,7 @@ class _SplitWriter:
             self._flush()
 
     def finish(self) -> int:
-        """Writes what is left and returns the number of positions."""
+        """Writes the remaining games and returns the number of positions."""
         self._flush()
         assert self._writer is not None
         self._writer.finish()
@@ -271,8 +270,8 @@ def _blocks(
 
 
 def _check_text(path: Path) -> None:
-    """Raises UsageError for text of two bytes a character, as some programs write it, and for pieces that
-    `check_letters` refuses, in what is looked at of its beginning.
+    """Raises UsageError if the beginning of a file is UTF-16, which some programs write, or has piece letters that
+    `check_letters` rejects.
     """
     start = _start(path)
     if b"\0" not in start:
@@ -282,8 +281,8 @@ def _check_text(path: Path) -> None:
 
 
 def _start(path: Path) -> bytes:
-    """Returns the beginning of a file, unpacked; nothing of one in zstd where the package `zstandard` is not installed,
-    or of a damaged one, which the reader will tell.
+    """Returns the decompressed beginning of a file; empty for zstd without the package `zstandard`, or for a damaged
+    file, which the reader will report.
     """
     with open(path, "rb") as file:
         magic = file.read(4)
@@ -325,7 +324,7 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """Opens a folder that takes its name when all is written, and is gone if anything fails."""
+    """Opens a temporary folder that is renamed to `out` once complete, and removed if anything fails."""
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         _clear(out)
@@ -339,7 +338,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
 
 
 def _clear(out: Path) -> None:
-    """Removes what imports that were killed have left of the folder."""
+    """Removes temporary folders left by imports that were killed."""
     for part in out.parent.glob(f".{glob.escape(out.name)}.*.part"):
         if is_leftover(part):
             shutil.rmtree(part, ignore_errors=True)

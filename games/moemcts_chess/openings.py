@@ -1,4 +1,4 @@
-"""Opening suites as chess players keep them: EPD and PGN files."""
+"""Opening suites as EPD and PGN files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EPD = re.compile(
     r"(?P<fen>\S+ [wb] \S+ \S+)(?P<left> \d\+\d)?(?P<counters> \d+ \d+)?(?P<given> \+\d\+\d)?"
     r"[\s;]*(?P<operations>([^\s;\d+].*)?)"
 )
-# Tags, lines and comments that are no moves; or a move with a figurine, or with a letter that no English piece has.
+# Tags, lines and comments, which have no moves; or a move with a figurine, or with a letter of no English piece.
 _FOREIGN_MOVE = re.compile(
     r"^[\[%][^\n]*|\{[^}]*(?:\}|\Z)|;[^\n]*"
     r"|(?P<move>[\u2654-\u265f]\ufe0e?[a-h]?[1-8]?[-x]?[a-h][1-8]"
@@ -38,10 +38,10 @@ _COUNTER = {name: re.compile(rf"\b{name}\s+(\d+)") for name in ("hmvc", "fmvn")}
 
 
 def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
-    """Yields the positions of an EPD file, or of one with FENs; of operations `id` is a name, `hmvc` and
-    `fmvn` are counters, others are ignored.
+    """Yields the positions of an EPD file, or of a file with FENs. Among operations, `id` is a name, `hmvc` and `fmvn`
+    are counters, and others are ignored.
 
-    Raises MoemctsError where the file holds no text.
+    Raises MoemctsError if the file is not text.
     """
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if line.strip() and not line.startswith("#"):
@@ -49,9 +49,9 @@ def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
 
 
 def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
-    """Yields the positions at the ends of the main lines of a PGN file, or after `plies` of them.
+    """Yields the final positions of the main lines of a PGN file, or those after `plies` moves.
 
-    Raises MoemctsError where the file holds no text.
+    Raises MoemctsError if the file is not text.
     """
     for number, read in enumerate(pgn_games(path, _builder()), start=1):
         if not read.variations and dict(read.headers) == dict(python_chess().pgn.Headers()):
@@ -64,9 +64,9 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
 
 
 def pgn_games(path: Path, builder: Any) -> Iterator[PgnGame]:
-    """Yields the games of a PGN file as a builder of python-chess makes them, with their errors.
+    """Yields the games of a PGN file as built by a builder of python-chess, with their errors.
 
-    Raises MoemctsError where the file holds no text, UsageError where pieces are not named as `check_letters` says.
+    Raises MoemctsError if the file is not text, UsageError for piece letters that `check_letters` rejects.
     """
     text = _text(path)
     check_letters(text, path)
@@ -82,10 +82,10 @@ def positions(
     *,
     playing_on: Callable[[ChessGame, Any], Any] = lambda game, state: state,
 ) -> list[Any]:
-    """Returns the positions of a game's main line, or of `plies` moves of it, from its start on.
+    """Returns the positions of a game's main line, or of its first `plies` moves, including the start.
 
-    Where a move follows, a position is what `playing_on` makes of it, such as `claims.playable`. Raises ValueError
-    where it is none of the game's variant, or cannot be played.
+    `playing_on`, such as `claims.playable`, is applied to each position before a move. Raises ValueError if the game is
+    not of the game's variant, or cannot be played.
     """
     start = read.board()
     expected = type(board(game.variant, game.initial_state().fen()))
@@ -106,8 +106,8 @@ def positions(
 
 
 def check_letters(text: str, path: Path) -> None:
-    """Raises UsageError where moves of a PGN file have figurines, or the letters of a language other than English:
-    read without these, as readers of PGN do, a knight's is a pawn's.
+    """Raises UsageError if moves of a PGN file have figurines, or piece letters of a language other than English:
+    readers of PGN would drop them and read a knight's move as a pawn's.
     """
     found = next((found["move"] for found in _FOREIGN_MOVE.finditer(text) if found["move"]), None)
     if found is not None:
@@ -118,7 +118,7 @@ def check_letters(text: str, path: Path) -> None:
 
 
 def _text(path: Path) -> str:
-    """Returns what a file says, each line in UTF-8 or else in Windows' Latin-1, in which many files of games are."""
+    """Returns the text of a file, decoding each line as UTF-8 or else as Windows-1252, which is common in PGN files."""
     content = path.read_bytes()
     if b"\0" in content:
         raise MoemctsError(f"expected text in {path}, found binary data; unpack it if it is compressed")
@@ -152,16 +152,17 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
 
 @functools.cache
 def quiet_builder() -> Any:
-    """Returns what makes games for python-chess, whose errors are kept, not logged, and whose variants are ours.
+    """Returns a builder of games for python-chess that stores errors without logging them, and maps variants' names.
 
-    A side line ends before a move that cannot be played, which is no error of the game: python-chess would read what
-    follows the side line as a part of it.
+    A variation is cut at an illegal move without making that an error of the game: python-chess would read what follows
+    the variation as a part of it.
     """
     pgn = python_chess().pgn
 
     class Builder(python_chess().pgn.GameBuilder):  # type: ignore[misc]
         depth, is_cut, is_skipping = 0, False, False
-        """Of the side line that is read, 0 in the main line; whether it has ended; whether one in it is skipped."""
+        """Depth of the current variation, 0 in the main line; whether it has been cut; whether a nested one is skipped.
+        """
 
         def begin_variation(self) -> Any:
             if self.is_cut:
@@ -204,7 +205,7 @@ def quiet_builder() -> Any:
 
 @functools.cache
 def _builder() -> Any:
-    """Returns what makes games for python-chess, of their main lines alone."""
+    """Returns a builder of games for python-chess that reads only their main lines."""
     pgn = python_chess().pgn
 
     class Builder(quiet_builder()):  # type: ignore[misc]
@@ -212,12 +213,12 @@ def _builder() -> Any:
             return pgn.SKIP
 
         def end_variation(self) -> None:
-            """Does nothing: a variation that was skipped, or stands behind an illegal move, was never opened."""
+            """Does nothing: a skipped variation, or one after an illegal move, was never opened."""
 
     return Builder
 
 
 def _title(read: PgnGame) -> str:
-    """Returns what books call their lines."""
+    """Returns the name of the opening."""
     names = (read.headers.get(tag, "") for tag in ("ECO", "Opening", "Variation"))
     return " ".join(name for name in names if name not in ("", "?"))

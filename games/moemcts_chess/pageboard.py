@@ -1,4 +1,4 @@
-"""The chess family on a page: pieces drawn by the page's own board, what is in hand beside it."""
+"""The chess family on a web page: pieces on the page's own board, pieces in hand next to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SYMBOLS = dict(zip("pnbrqPNBRQ", "♟♞♝♜♛♙♘♗♖♕", strict=True))
 
 
 class ChessBoard:
-    """White below, or whoever looks; `page/board.js` draws what `data` says."""
+    """A board with White or the viewing player at the bottom; `page/board.js` draws `data`."""
 
     seats = ("White", "Black")
     colours = ("#f4f1ea", "#3a3a3a")
@@ -63,7 +63,7 @@ def _pocket(piece: str, *, is_below: bool) -> Spot:
 
 
 def _pockets(held: str, flipped: bool) -> str:
-    """Returns what each side has in hand, as SVG beside the board."""
+    """Returns the pieces in hand of each side, as SVG next to the board."""
     parts = []
     for symbol in sorted(set(held)):
         is_white = symbol.isupper()

@@ -33,7 +33,7 @@ _JUDGED = re.compile(r"(?<!\S)judged=(\w+)")
 
 
 def write_pgn(path: Path, replays: Sequence[Replay]) -> None:
-    """Writes the games, each with the day of writing as its date."""
+    """Writes the games, each dated with the current day."""
     write_text(path, text_of(map(_pgn, replays)))
 
 
@@ -44,9 +44,7 @@ def text_of(games: Iterable[chess.pgn.Game]) -> str:
 
 
 def comment(node: chess.pgn.GameNode, decision: Decision, *, judgement: str = "") -> None:
-    """Adds to what is said of a move what an agent knew when it decided, and how it judges the move, in place of what
-    another one said.
-    """
+    """Adds an agent's statistics and judgement of a move to the move's comment, replacing another agent's."""
     words = [
         _KNOWN.sub("", node.comment).strip(),
         f"phase={decision.phase.replace(' ', '_')}" if decision.phase else "",
@@ -59,18 +57,18 @@ def comment(node: chess.pgn.GameNode, decision: Decision, *, judgement: str = ""
 
 
 def is_of_an_agent(node: chess.pgn.GameNode) -> bool:
-    """Returns whether an agent has said something of a move."""
+    """Returns whether an agent has annotated a move."""
     return _KNOWN.search(node.comment) is not None
 
 
 def judgement_of(node: chess.pgn.GameNode) -> str:
-    """Returns how an agent has judged a move; empty where none has."""
+    """Returns an agent's judgement of a move, or an empty string."""
     found = _JUDGED.search(node.comment)
     return found[1] if found else ""
 
 
 def evaluate(node: chess.pgn.GameNode, value: float, variant: str, *, is_white: bool, depth: int | None = None) -> None:
-    """Writes beside a move what is to be expected, in [-1, 1] for one side; from White's, as Lichess writes it."""
+    """Annotates a move with its value, in [-1, 1] for one side, written from White's point of view as on Lichess."""
     engine = python_chess().engine
     node.set_eval(engine.PovScore(engine.Cp(centipawns(value, variant)), is_white), depth)
 

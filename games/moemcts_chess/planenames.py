@@ -1,4 +1,4 @@
-"""What each input plane shows, in words."""
+"""Descriptions of input planes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ONE_HOT = ("chess", "antichess", "atomic", "crazyhouse", "kingofthehill", "three
 
 
 def plane_names(features: Iterable[tuple[str, int, float]]) -> tuple[str, ...]:
-    """Returns one name per plane of features, each with its name and its number of planes, in their order."""
+    """Returns one name per plane of features, which are given as name, number of planes and unit."""
     return tuple(name for feature, width, _ in features for name in _names(feature, width))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LAST_MOVE = 80
-"""Figures end here; few games go on."""
+"""The last move shown in figures; few games are longer."""
 _DASHED = (0, (4, 2))
 
 
@@ -29,7 +29,7 @@ def plot(statistics: Statistics, folder: Path) -> list[Path]:
 
 
 def drawn(statistics: Statistics, name: str) -> Figure:
-    """Returns the figure of a name, with the number of games in its title."""
+    """Returns the figure with that name, with the number of games in its title."""
     with drawing():
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
@@ -54,7 +54,7 @@ def _moves() -> np.ndarray[Any, Any]:
 
 
 def _known(statistics: Statistics, by_move: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns what was measured at each move up to the last that is shown, nothing where no game has come to it."""
+    """Returns a measurement by move up to the last move shown, NaN where no game got that far."""
     has_any = statistics.positions.sum(axis=0) > 0
     return np.where(has_any, by_move, np.nan)[1 : LAST_MOVE + 1]
 
@@ -64,7 +64,7 @@ def _phases_by_move(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     colours = [phase_colour(phase) for phase in range(len(statistics.phase_names))]
     axes.stackplot(_moves(), counts, labels=statistics.phase_names, colors=colours, alpha=0.9)
     for name, moves in list(zip(statistics.phase_names, statistics.first_moves, strict=True))[1:]:
-        # On the colours of the stack a line in one of them would be lost.
+        # A line in a phase's colour would be invisible on the stack.
         _mean_line(axes, moves, f"first {name}", INK)
     axes.set_xlim(1, LAST_MOVE)
     return "move", "positions"
@@ -78,7 +78,7 @@ def _sparse(statistics: Statistics, axes: Axes) -> tuple[str, str]:
 
 def _first_moves(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     first = list(enumerate(zip(statistics.phase_names, statistics.first_moves, strict=True)))
-    # Games begin in the first phase: its bar would hide all others.
+    # All games start in the first phase; its bar would dwarf the others.
     for phase, (name, moves) in first[1:]:
         colour = phase_colour(phase)
         axes.hist(moves, bins=np.arange(0.5, MAX_MOVE).tolist(), alpha=0.6, label=name, color=colour)
@@ -88,7 +88,7 @@ def _first_moves(statistics: Statistics, axes: Axes) -> tuple[str, str]:
 
 
 def _mean_line(axes: Axes, moves: np.ndarray[Any, Any], name: str, colour: str) -> None:
-    """Draws where the mean of some moves is, and what it is."""
+    """Draws the mean of some moves with its value."""
     if not len(moves):
         return
     mean = float(moves.mean())
@@ -160,4 +160,4 @@ _FIGURES: Mapping[str, Callable[[Statistics, Axes], tuple[str, str]]] = {
     "results": _results,
     "returns": _returns,
 }
-"""What draws each figure, and returns what its axes are."""
+"""Functions that draw each figure and return its axis labels."""

@@ -1,4 +1,4 @@
-"""What the chess family registers."""
+"""Plugin of the chess family."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ SUMMARIES = {
 
 
 SEARCH = {name: {"first_play_urgency": "draw"} for name in ("chess", "chess960")}
-"""How variants are searched where nobody else says: measured in chess, much worse in antichess (docs/results.md)."""
+"""Default search settings by variant: measured in chess, much worse in antichess (docs/results.md)."""
 STOCKFISH = ("chess", "chess960")
 FAIRY = tuple(name for name in VARIANTS if name != "atomic")
-"""What Debian's Fairy-Stockfish 11.1 plays."""
+"""The variants supported by Debian's Fairy-Stockfish 11.1."""
 OPTION = "option."
-"""What stands before the name of an engine's own option."""
+"""Prefix of an engine's own options."""
 
 
 @hookimpl
@@ -169,12 +169,12 @@ def _preset_tables() -> dict[str, Any]:
 
 
 def _presets(variant: str) -> Mapping[str, Mapping[str, Any]]:
-    """Returns what presets say of a variant: what they say of all, and over it what they say of this one."""
+    """Returns the presets of a variant: those of all variants, overridden by its own."""
     return _joined(_preset_tables()["all"], _preset_tables().get(variant, {}))
 
 
 def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns two trees of tables as one; where both have a value it is that of the second."""
+    """Merges two nested tables; values of the second take precedence."""
     joined = {**below, **above}
     for key in below.keys() & above.keys():
         if isinstance(above[key], Mapping):
@@ -239,7 +239,7 @@ def _uci(
     if movetime is not None:
         if seconds is not None:
             raise UsageError("expected seconds or movetime, which is in milliseconds, got both")
-        # What takes options of any name has no types that are looked at before.
+        # Functions with options of any name have no types that are checked beforehand.
         if not isinstance(movetime, int):
             raise UsageError(f"expected a whole number of milliseconds as movetime, got {movetime!r}")
         seconds = movetime / 1000

@@ -1,4 +1,4 @@
-"""Phase statistics of a dataset: what the papers' figures 2 and 11 to 16 show, and how often games go back."""
+"""Phase statistics of a dataset: those of the papers' figures 2 and 11 to 16, and how often games go back."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from moemcts.learn.data.records import Records
 
 MAX_MOVE = 100
-"""Later moves are counted with this one."""
+"""Later moves are counted as this one."""
 ROWS = 100_000
 SPARSE = 4
-"""Fewer pieces on a side's first rank make it sparse (scalachess, Divider.scala)."""
+"""A first rank with fewer own pieces is sparse (scalachess, Divider.scala)."""
 
 PAPER: dict[str, Any] = {
     "first move": {"middlegame": (11.89, 2.97), "endgame": (29.15, 7.44)},
@@ -42,17 +42,17 @@ games of its test set of May 2017."""
 
 @dataclass(frozen=True)
 class Statistics:
-    """What was counted, for K phases and moves 1 to `MAX_MOVE`."""
+    """Counts for K phases and moves 1 to `MAX_MOVE`."""
 
     phase_names: tuple[str, ...]
     num_games: int
     num_positions: int
     positions: IntArray
-    """Of each phase at each move, `[K, MAX_MOVE + 1]`."""
+    """Number of positions of each phase at each move, `[K, MAX_MOVE + 1]`."""
     first_moves: tuple[IntArray, ...]
     """The first move of each phase in each game that reaches it."""
     results: IntArray
-    """Games that reach each phase and were won by White, drawn, won by Black, `[K, 3]`."""
+    """Numbers of games that reach each phase and were won by White, drawn, won by Black, `[K, 3]`."""
     returns: IntArray
     """How often each game goes to an earlier phase, `[G]`."""
     pieces: np.ndarray[Any, Any]
@@ -62,10 +62,10 @@ class Statistics:
     sparse: np.ndarray[Any, Any]
     """Share of positions with a sparse first rank at each move."""
     divisions: tuple[IntArray, IntArray]
-    """First middlegame and endgame moves of the games that Lichess divides there, once per game."""
+    """First middlegame and endgame moves of the games that Lichess divides there, at most one per game."""
 
     def summary(self) -> dict[str, Any]:
-        """Returns the numbers as JSON values, by phase where that makes sense."""
+        """Returns the numbers as JSON values, by phase where applicable."""
         names = self.phase_names
         per_phase = self.positions.sum(axis=1)
         reached = self.results.sum(axis=1)
@@ -86,9 +86,9 @@ class Statistics:
 
 
 def read_datasets(folder: Path, game: Game) -> list[Records]:
-    """Returns the shards of a dataset, or of all splits of an import, whatever planes it was made for.
+    """Returns the shards of a dataset, or of all splits of an import, regardless of its planes.
 
-    Raises UsageError where there is none.
+    Raises UsageError if there is none.
     """
     from moemcts.learn.data.shards import read_shards
     from moemcts.runs.sources import written_game
@@ -101,7 +101,7 @@ def read_datasets(folder: Path, game: Game) -> list[Records]:
 
 
 def collect(shards: Iterable[Records], game: Game, gate: PhaseGate) -> Statistics:
-    """Returns the statistics of whole games; a game must not be spread over shards."""
+    """Returns the statistics of whole games; a game must not span several shards."""
     counts = _Counts(gate.num_phases)
     for shard in shards:
         for part in _whole_games(shard):
@@ -111,7 +111,7 @@ def collect(shards: Iterable[Records], game: Game, gate: PhaseGate) -> Statistic
 
 @dataclass(frozen=True)
 class _Part:
-    """Whole games: packed positions, in the order they were played."""
+    """Whole games: packed positions in playing order."""
 
     positions: Packed
     player: IntArray
@@ -130,7 +130,7 @@ class _Counts:
         self._results = np.zeros((num_phases, 3), dtype=np.int64)
         self._pieces = np.zeros(moves)
         self._sparse = np.zeros(moves)
-        # Mixedness by move; no board has more than 1000.
+        # Mixedness by move; it never exceeds 1000.
         self._mixedness = np.zeros((moves, 1001), dtype=np.int64)
         self._first: list[list[IntArray]] = [[] for _ in range(num_phases)]
         self._returns: list[IntArray] = []
@@ -183,7 +183,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def _whole_games(shard: Records) -> Iterator[_Part]:
-    """Cuts a shard between games into parts of about `ROWS` positions, so that memory stays small."""
+    """Splits a shard between games into parts of about `ROWS` positions, to bound memory."""
     numbers = np.asarray(shard.game)
     starts = np.append(np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1)), len(numbers))
     cuts = np.unique(starts[np.searchsorted(starts, np.arange(0, len(numbers) + ROWS, ROWS)).clip(max=len(starts) - 1)])
@@ -209,5 +209,5 @@ def _shares(counts: IntArray, total: int) -> list[float]:
 
 
 def _mean(moves: IntArray) -> list[float]:
-    """Returns mean and standard deviation; nothing of no moves."""
+    """Returns mean and standard deviation; empty without moves."""
     return [round(float(moves.mean()), 2), round(float(moves.std()), 2)] if len(moves) else []

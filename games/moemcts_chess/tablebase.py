@@ -1,4 +1,4 @@
-"""Syzygy tables: what positions with few pieces are worth, for evaluators and for the choice of a move."""
+"""Syzygy tablebases: values of positions with few pieces, for evaluators and for the choice of a move."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from moemcts_chess.game import ChessGame
 
 
 class RankedMove(NamedTuple):
-    """A move by the tables, for the player who makes it."""
+    """A move and its result according to the tables, for the player who makes it."""
 
     action: Action
     wdl: int
-    """2 a win, 1 a win that the fifty moves prevent, 0 a draw, -1 a loss that they prevent, -2 a loss."""
+    """2 win, 1 win prevented by the fifty-move rule, 0 draw, -1 loss prevented by it, -2 loss."""
     dtz: int
-    """Plies to the next capture or pawn move, this one included; negative where it loses."""
+    """Plies to the next capture or pawn move, including this one; negative in a loss."""
 
     @property
     def value(self) -> float:
-        """1, 0 or -1, the fifty moves counted."""
+        """1, 0 or -1, with the fifty-move rule applied."""
         return float(int(self.wdl / 2))
 
 
 class Tablebase:
-    """The tables of one game of the family in some folders."""
+    """The tables of one game of the family in one or more folders."""
 
     def __init__(self, game: ChessGame, folders: str | Sequence[str]) -> None:
-        """Takes folders as a list, or as one text that separates them as the system's paths are.
+        """Takes folders as a list, or as a string separated like the system's search paths.
 
-        Raises MoemctsError where a folder cannot be read, UsageError where none holds a table of the game.
+        Raises MoemctsError if a folder cannot be read, UsageError if none contains a table of the game.
         """
         given = folders.split(os.pathsep) if isinstance(folders, str) else folders
         paths = [Path(folder) for folder in given if folder]
@@ -54,30 +54,30 @@ class Tablebase:
             raise UsageError(f"expected Syzygy tables of {game.variant} in {where}, found none")
 
     def values(self, views: Views) -> FloatArray:
-        """Returns what each viewer gets, 1, 0 or -1, and NaN where no table tells, `[N]`.
+        """Returns the result for each viewer, 1, 0 or -1, or NaN if the tables do not determine it, `[N]`.
 
-        A win that the fifty moves prevent is a draw.
+        A win prevented by the fifty-move rule is a draw.
         """
         values: FloatArray = self._tables.values(views)
         return values
 
     def ranked(self, state: Any) -> list[RankedMove] | None:
-        """Returns the legal moves, the best first; None where the tables do not tell about all of them.
+        """Returns the legal moves, best first; None if the tables do not cover all of them.
 
-        A player who always plays the first gets what the position is worth.
+        Always playing the first one achieves the value of the position.
         """
         found = self._tables.ranked(state)
         return None if found is None else [RankedMove(*move) for move in found]
 
 
 class TablebaseEvaluator(Wrapping):
-    """Takes another evaluator's policy, and the tables' values where there are any."""
+    """Uses another evaluator's policy, and the tables' values if available."""
 
     def __init__(self, evaluator: Evaluator, tables: Tablebase) -> None:
         super().__init__(evaluator)
         self._tables = tables
         self.num_hits = 0
-        """Views that the tables told about."""
+        """Number of views found in the tables."""
 
     def evaluate(self, views: Views) -> Evaluation:
         evaluation = self._evaluator.evaluate(views)

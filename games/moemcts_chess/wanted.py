@@ -1,4 +1,4 @@
-"""Which games of PGN files are wanted and which are set apart, as users write it; and the reader of such files."""
+"""Parsing of filters and splits of PGN games, and the reader of such files."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 RESULTS = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}
 PLAIN_BYTES, PACKED_BYTES = 10.0, 1.9
-"""Bytes of a file per position, plain and compressed; of 266,000 games of masters."""
+"""Bytes of a file per position, plain and compressed; measured on 266,000 master games."""
 _MONTH = re.compile(r"\s*\d+-")
-"""How a text begins that names months, which no share does."""
+"""The beginning of a list of months, as opposed to a share."""
 
 
 @dataclass(frozen=True)
 class PgnReader:
-    """Turns PGN files into datasets, those games of it that are wanted."""
+    """Converts the accepted games of PGN files to datasets."""
 
     game: ChessGame
     wanted: Filter
     split: Split
 
     def expected(self, files: Sequence[Path]) -> int:
-        """Returns about how many positions the files hold."""
+        """Returns the estimated number of positions in the files."""
         return int(
             sum(file.stat().st_size / (PLAIN_BYTES if file.suffix == ".pgn" else PACKED_BYTES) for file in files)
         )
@@ -38,7 +38,7 @@ class PgnReader:
     def read(
         self, files: Sequence[Path], out: Path, *, reference: str, on_progress: Callable[[int, int], None]
     ) -> None:
-        """Writes a dataset for each split that has games; raises as `import_pgn`."""
+        """Writes a dataset for each split with games; raises the same errors as `import_pgn`."""
         from moemcts_chess.imports import import_pgn
 
         import_pgn(
@@ -61,7 +61,7 @@ def wanted_games(
     since: str = "",
     until: str = "",
 ) -> Filter:
-    """Returns which games are wanted; raises UsageError for results and dates that are none, or that no game meets."""
+    """Returns the filter; raises UsageError for invalid results or dates, or conditions that no game can meet."""
     from moemcts_chess.imports import Filter
 
     wanted = Filter(
@@ -87,7 +87,7 @@ def _result(text: str) -> int:
 
 
 def _date(text: str, rest: int) -> int:
-    """Returns 20170531 for 2017-05-31; `rest` stands for parts that are not given."""
+    """Returns 20170531 for 2017-05-31; `rest` is used for missing parts."""
     parts = text.replace(".", "-").split("-")
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts) or len(parts[0]) != 4:
         raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
@@ -98,7 +98,7 @@ def _date(text: str, rest: int) -> int:
 
 
 def splits(validation: str, test: str, seed: int = 0) -> Split:
-    """Returns what sets games apart, by months such as 2012-09 or by shares such as 0.05; raises UsageError."""
+    """Returns the split, by months such as 2012-09 or by shares such as 0.05; raises UsageError."""
     from moemcts_chess.imports import MonthSplit, RandomSplit
 
     given = [text for text in (validation, test) if text]

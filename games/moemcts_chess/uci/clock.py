@@ -1,11 +1,11 @@
-"""How long to think: pure functions of the clocks, and of what the search has found out so far."""
+"""Time management: pure functions of the clocks, and of the search results so far."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# CrazyAra's time manager (engine/src/agents/util/timemanager): moves that a game is expected to have left.
+# CrazyAra's time manager (engine/src/agents/util/timemanager): the expected number of remaining moves.
 EXPECTED_MOVES = 38
 FIRST_LATE_MOVE = 35
 LATE_MOVES_LEFT = 14
@@ -13,29 +13,29 @@ SHARE_OF_INCREMENT = 0.7
 OVERHEADS_HELD_BACK = 30
 OVERHEADS_FOR_EMERGENCIES = 10
 DEFAULT_SECONDS = 1.0
-"""Time for a `go` that names no limit at all."""
+"""Time for a `go` without any limit."""
 LEAST_SECONDS = 0.001
 MOST_OF_CLOCK = 0.9
-"""Share of the time that a move may take, whatever is held back: an overhead may be said to be none."""
+"""Maximum share of the remaining time for a move, whatever is held back, as the overhead may be set to 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """What the player who thinks has left, in seconds."""
+    """The clock of the player to move, in seconds."""
 
     remaining: float
     increment: float = 0.0
     moves_to_go: int | None = None
-    """Moves until more time is added; None where the time is for the rest of the game."""
+    """Moves until the next time control; None if the time is for the rest of the game."""
 
 
 def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
-    """Returns the seconds to spend on a move, always below what the clock has left by at least `overhead`.
+    """Returns the seconds to spend on a move, always less than the remaining time by at least `overhead`.
 
     CrazyAra's rule: with 30 overheads held back, an even share of the time to the next control, or else of 38 less the
-    number of the move before move 35 and of 14 from there on, and 0.7 of the increment. It alone can spend more than
-    there is; so never more than the time without what is held back, or than half of it where little is left, nor more
-    than nine tenths of it, and next to nothing where overheads have eaten most of what was held back.
+    number of the move before move 35 and of 14 from there on, and 0.7 of the increment. That alone could exceed the
+    remaining time, so the result is capped: by the time without what is held back, or by half of the time if little is
+    left, and by nine tenths of it; almost nothing is spent once overheads have used up most of what was held back.
     """
     if clock.remaining < OVERHEADS_FOR_EMERGENCIES * overhead:
         return LEAST_SECONDS
@@ -52,12 +52,12 @@ def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
 
 
 def fixed_time(seconds: float, overhead: float) -> float:
-    """Returns the seconds to spend where the time per move is given."""
+    """Returns the seconds to spend given a fixed time per move."""
     return max(seconds - overhead, LEAST_SECONDS)
 
 
 def is_decided(visits: Sequence[float], num_more: float) -> bool:
-    """Tests whether no action can catch up with the most visited one in `num_more` further simulations."""
+    """Returns whether no action can catch up with the most visited one in `num_more` further simulations."""
     if len(visits) < 2:
         return True
     first, second = sorted(visits, reverse=True)[:2]

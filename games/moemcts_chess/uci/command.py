@@ -1,4 +1,4 @@
-"""`moemcts uci`: the search as an engine for interfaces and match runners."""
+"""`moemcts uci`: the search as an engine for GUIs and match runners."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def uci(
         list[str] | None, typer.Option("--set", help="An option of the engine, `MultiPV=3`; may be repeated.")
     ] = None,
 ) -> None:
-    """Run as a UCI engine: chess, Chess960 and the variants, for interfaces and match runners.
+    """Run as a UCI engine for GUIs and match runners: chess, Chess960 and the variants.
 
-    Standard output carries the protocol and nothing else. `uci` lists the options, which have CrazyAra's names.
+    Standard output is reserved for the protocol. `uci` lists the options, which have CrazyAra's names.
     """
     from moemcts_chess.uci.session import Session
 
@@ -42,7 +42,7 @@ def uci(
             for name, value in [*_named_by(experts), *map(_split, options or [])]:
                 _set(session, name, value)
         except MoemctsError as error:
-            # What an interface shows of its engine, whose standard error nobody sees there.
+            # GUIs show this, but not the engine's standard error.
             session.remark(f"error: {error}")
             raise
         signal.signal(signal.SIGTERM, functools.partial(_leave, session))
@@ -57,7 +57,7 @@ def _set(session: Session, name: str, value: str) -> None:
 
 
 def _named_by(experts: str | None) -> list[tuple[str, str]]:
-    """Returns the options that a folder of experts means, the game they play included."""
+    """Returns the options implied by a folder of experts, including the game they play."""
     from moemcts.weights import folder_of
     from moemcts_chess.uci.loading import game_of
     from moemcts_chess.uci.options import NO_EXPERTS, SHIPPED, VARIANTS
@@ -65,7 +65,7 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     if experts is None:
         return []
     if experts in (NO_EXPERTS, SHIPPED):
-        # Whatever game is played.
+        # For any game.
         return [("Model_Directory", experts)]
     name, _ = game_of(folder_of(experts))
     variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
@@ -86,7 +86,7 @@ def _split(option: str) -> tuple[str, str]:
 
 
 def _protocol_channel() -> TextIO:
-    """Returns what was standard output; all that libraries print there goes to standard error from now on."""
+    """Returns a stream for standard output, and redirects all other output there to standard error."""
     sys.stdout.flush()
     channel = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -96,17 +96,17 @@ def _protocol_channel() -> TextIO:
 def _gates() -> list[str]:
     from moemcts.plugins import plugins
 
-    # One that is learned has no name until it is a file.
+    # A learned gate has no name until it is saved.
     return sorted(name for name, gate in plugins().gates.for_game("chess").items() if not gate.is_learned)
 
 
 def _freeze() -> None:
-    # Looking through all that libraries have made takes 0.1 to 0.2 s, at any moment of a game.
+    # A collection over all objects of the libraries would take 0.1 to 0.2 s at any moment of a game.
     gc.collect()
     gc.freeze()
 
 
 def _leave(session: Session, number: int, frame: FrameType | None) -> None:
     session.leave()
-    # The read that the signal interrupted goes on, finds the end, and the session closes as it always does.
+    # The interrupted read resumes, reaches the end of input, and the session closes normally.
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())

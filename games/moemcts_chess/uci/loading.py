@@ -1,4 +1,4 @@
-"""What the engine's options name: a game, who evaluates it, and its endgame tables."""
+"""Loads what the engine's options name: a game, its evaluator, and its tablebases."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from moemcts_chess.uci.options import BY_EXPERTS, GATE_OF_THE_EXPERTS, NO_EXPERT
 from moemcts_chess.uci.pace import Pace, sizes
 
 NO_END = MOST_PLIES
-"""Plies after which games are drawn: an interface decides that, not the engine."""
+"""Maximum length of games, practically unlimited: draws by length are up to the GUI."""
 ENCODINGS = ("planes", "policy")
 EVERY_SIZE_UP_TO = 64
-"""Positions of a batch up to which each size is met before a game; the time for them grows with the square."""
+"""Each batch size up to this is warmed up; the time for that grows quadratically."""
 NUM_TIMED = 2
-"""Batches of each size whose quickest is taken for how long they take."""
+"""Number of timed batches of each size, of which the fastest counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """All that a search of one game knows."""
+    """The game and evaluator of a search."""
 
     game: ChessGame
     evaluator: Evaluator
@@ -44,7 +44,7 @@ class Knowledge:
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """How the game is searched; without a policy, untried moves are worth what their node is."""
+        """The search settings of the game; without a policy, untried moves get their node's value."""
         from moemcts.plugins import plugins
 
         said = plugins().search_settings(self.game)
@@ -52,11 +52,11 @@ class Knowledge:
 
     @property
     def tbhits(self) -> int:
-        """Positions that were found in tables."""
+        """Number of positions found in tablebases."""
         return self.evaluator.num_hits if isinstance(self.evaluator, TablebaseEvaluator) else 0
 
     def phase(self, views: Views) -> str:
-        """Returns phase and expert of the first view, as the engine tells them."""
+        """Returns phase and expert of the first view, in the engine's output format."""
         if self.experts is None:
             return "expert=none"
         gate = self.experts.gate
@@ -69,9 +69,9 @@ def load(
 ) -> Knowledge:
     """Returns what the options name.
 
-    What cannot be had is done without, after `fail` was told why; by default that is a remark.
+    What cannot be loaded is replaced by a fallback after a call of `fail` with the error; the default prints a remark.
     """
-    # Positions that go on behind a draw are its: imported now, as it takes more than a quick move has.
+    # Needed for positions after a draw; imported now, as it takes longer than a fast move.
     python_chess()
     fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
     named = options.text("Model_Directory")
@@ -113,15 +113,15 @@ def load(
 
 
 def _shipped(game: str) -> str:
-    """Returns the reference of the experts that come with a game; nothing where there are none."""
+    """Returns the reference of the experts that come with a game, or an empty string."""
     return default_weights(ChessGame(game)) or ""
 
 
 def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
-    """Makes every expert evaluate batches of `warm_sizes`, tells `pace` how long they take, and returns the seconds.
+    """Makes every expert evaluate batches of `warm_sizes`, records the times in `pace`, and returns the total seconds.
 
-    Libraries compile a network for each size, allocate and find out what is fastest when they first meet it: up to
-    seconds for a large network. A batch that is shared by experts has parts of any size.
+    On the first batch of each size, libraries compile a network, allocate memory and autotune: up to seconds for a
+    large network. A batch that is split among experts has parts of any size.
     """
     began = time.monotonic()
     state = knowledge.game.initial_state()
@@ -141,13 +141,13 @@ def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
 
 
 def warm_sizes(batch_size: int) -> list[int]:
-    """Returns the sizes of batches that experts meet before a game: all of the small ones, powers of two behind."""
+    """Returns the batch sizes for the warm-up: all small ones, then powers of two."""
     small = range(1, min(batch_size, EVERY_SIZE_UP_TO) + 1)
     return [*small, *(size for size in sizes(batch_size) if size > EVERY_SIZE_UP_TO)]
 
 
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Returns name and options of the game that experts were made for; raises UsageError where there are none."""
+    """Returns name and options of the game that experts were made for; raises UsageError if there are no experts."""
     from moemcts.naming import experts_in
     from moemcts.store import read_toml
 
@@ -155,7 +155,7 @@ def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
-    """Returns experts and the game as they see it."""
+    """Returns the experts, and the game with their encodings."""
     from moemcts.agents import RandomAgent
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.positions import usual_positions
@@ -180,7 +180,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns what an error says, without line breaks, which would end the protocol's line."""
+    """Returns an error's message without line breaks, which would end the protocol's line."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""The options of the engine: CrazyAra's names and defaults, and what they mean to our search."""
+"""The engine's options: CrazyAra's names and defaults, and their meaning for our search."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Value = bool | int | str
 EMPTY = "<empty>"
 MOST = 2**31 - 1
 BYTES_PER_NODE = {"crazyhouse": 4096}
-"""Memory of a node with its edges and its position, measured in middlegames and rounded up."""
+"""Memory per node including its edges and its position, measured in middlegames and rounded up."""
 USUAL_BYTES_PER_NODE = 2048
 GATE_OF_THE_EXPERTS = "experts"
 AS_THE_GAME = "game"
-"""What leaves a setting to the game that is played."""
+"""The value that leaves a setting to the game."""
 SHIPPED = "weights"
-"""The folder of experts that means those that come with the game that is played, if any do."""
+"""The folder name that stands for the experts that come with the game, if any."""
 NO_EXPERTS = "none"
-"""The folder of experts that means none, but a simple evaluation."""
+"""The folder name that stands for no experts, but a simple evaluation."""
 BY_EXPERTS = ("chess",)
-"""The games that are played by the experts that come with them where none are named: these beat a search by the simple
-evaluation, as the card of `weights:chess` says; those of antichess play about as well as it at as many nodes, for
-which they need more time."""
+"""Games that by default use the experts that come with them: these beat a search with the simple evaluation, see the
+card of `weights:chess`; those of antichess are about equal to it at the same number of nodes, but need more time.
+"""
 VARIANTS = {
     "chess": "chess",
     "antichess": "antichess",
@@ -38,12 +38,12 @@ VARIANTS = {
     "horde": "horde",
     "racingkings": "racingkings",
 }
-"""What the protocol calls the variants, and our names."""
+"""The protocol's names of the variants, and ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option, as `uci` shows it."""
+    """One option, as listed by `uci`."""
 
     name: str
     default: Value
@@ -51,13 +51,13 @@ class Option:
     high: int = MOST
     choices: tuple[str, ...] = ()
     idle: str = ""
-    """Why it changes nothing here, if it does not."""
+    """Why the option has no effect here, if so."""
     replaced: Mapping[str, str] = field(default_factory=dict)
-    """What is done in place of choices that only CrazyAra has."""
+    """What replaces choices that only CrazyAra has."""
     keeps_tree: bool = False
-    """Whether what was searched before stays valid."""
+    """Whether the tree of an earlier search stays valid."""
     loads: bool = False
-    """Whether it names something that is loaded: a game, experts, tables."""
+    """Whether it names something to be loaded: a game, experts, tables."""
 
     @property
     def names_files(self) -> bool:
@@ -74,7 +74,7 @@ class Option:
         return f"option name {self.name} type string default {self.default or EMPTY}"
 
     def parse(self, text: str) -> Value:
-        """Returns the value written as `text`; raises ValueError saying what was expected."""
+        """Returns the value written as `text`; raises ValueError describing what was expected."""
         if isinstance(self.default, bool):
             if text.lower() not in ("true", "false"):
                 raise ValueError(f"expected true or false for {self.name}, got {text!r}")
@@ -96,10 +96,10 @@ class Option:
 
 
 class Options:
-    """The options with the values that were set."""
+    """The options with their current values."""
 
     def __init__(self, gates: Sequence[str] = ()) -> None:
-        """Takes the names of the gates that experts can be put behind."""
+        """Takes the names of the gates that experts can be used with."""
         self._options = {option.name.lower(): option for option in _table(tuple(gates))}
         self._values = {option.name: option.default for option in self._options.values()}
 
@@ -107,10 +107,10 @@ class Options:
         return iter(self._options.values())
 
     def set(self, name: str, text: str) -> tuple[Option, bool]:
-        """Sets an option, whatever the case of its name; returns it and whether that can change anything.
+        """Sets an option by its case-insensitive name; returns it and whether that may change anything.
 
-        A value that it has already changes nothing, unless there may be other files behind it by now. Raises ValueError
-        for what is no option or not its value.
+        Setting the current value changes nothing, unless it names files, which may have changed. Raises ValueError for
+        an unknown option or an invalid value.
         """
         option = self._options.get(name.lower())
         if option is None:
@@ -121,7 +121,7 @@ class Options:
         return option, option.names_files or self._values[option.name] != before
 
     def remark(self, option: Option) -> str:
-        """Returns what there is to say about an option's value; nothing where it does what it says."""
+        """Returns a remark about an option's value; empty if it works as named."""
         replaced = option.replaced.get(self.text(option.name)) if option.replaced else None
         if option.idle:
             return f"{option.name} changes nothing here: {option.idle}"
@@ -138,33 +138,35 @@ class Options:
 
     @property
     def game(self) -> str:
-        """The name of the game to play."""
+        """The name of the game."""
         variant = VARIANTS[self.text("UCI_Variant")]
         return "chess960" if variant == "chess" and self.flag("UCI_Chess960") else variant
 
     @property
     def device(self) -> str:
-        """Where networks run."""
+        """The device of the networks."""
         return "cpu" if self.text("Context") == "cpu" else f"cuda:{self.number('First_Device_ID')}"
 
     @property
     def precision(self) -> str:
-        """The numbers that networks run in."""
+        """The precision of the networks."""
         precision = self.text("Precision")
         return "float32" if precision == "float16" else precision
 
     @property
     def overhead(self) -> float:
-        """Seconds that a move may take on its way to the other side."""
+        """Seconds that the transmission of a move may take."""
         return self.number("Move_Overhead") / 1000
 
     def most_nodes(self, wanted: int | None = None) -> int:
-        """Returns how many nodes a tree may have: what memory holds, unless so many are wanted."""
+        """Returns the maximum number of nodes of a tree: `wanted` if given, else what fits into memory."""
         held = self.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.game, USUAL_BYTES_PER_NODE)
         return min(filter(None, (wanted or held, self.number("Nodes_Limit"))))
 
     def search_config(self, nodes: int, simulations: int, searched: Mapping[str, Any]) -> SearchConfig:
-        """Returns the numbers of a search with these limits; what no option says is as the game is `searched`."""
+        """Returns the search configuration with these limits; settings without an option are those `searched` for the
+        game.
+        """
         numbers = {
             "simulations": simulations,
             "nodes": nodes,
@@ -252,7 +254,7 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
             choices=("virtual_loss", "virtual_visit", "virtual_offset", "virtual_mix"),
             replaced={"virtual_offset": "it is played as virtual_visit", "virtual_mix": "it is played as virtual_loss"},
         ),
-        # What follows is accepted, so that scripts and saved settings of CrazyAra work.
+        # The following options are accepted so that scripts and saved settings for CrazyAra work.
         Option(name="Virtual_Mix_Threshold", default=1000, idle="the style does not change with visits"),
         Option(name="Centi_Epsilon_Checks", default=1, high=100, idle=no_detours),
         Option(name="Centi_Epsilon_Greedy", default=5, high=100, idle=no_detours),

@@ -1,4 +1,4 @@
-"""How long batches take, and so how many positions fit into the time that is left."""
+"""Estimates of batch times, and thereby of how many positions can be evaluated in the remaining time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NUM_RECENT = 9
 
 
 class Pace:
-    """What batches of each size take here, going by the quickest of a size and by how much slower the last ones were.
+    """Times of batches by size, estimated from the fastest of each size and a slowdown measured on the last batches.
 
-    Slowness is the median of the last batches, of which the first few count as if nothing were slow: a batch that was
-    held up, by a stopped process or a compile, says nothing about the next.
+    The slowdown is the median over the last batches, initially with a few values of 1: a batch that was held up, by a
+    stopped process or a compilation, says nothing about the next one.
     """
 
     def __init__(self) -> None:
@@ -24,38 +24,38 @@ class Pace:
         self.forget()
 
     def measure(self, size: int, seconds: float) -> None:
-        """Takes what a batch took while there was no hurry; it stays known when the rest is forgotten."""
+        """Records the time of a warm-up batch, which `forget` keeps."""
         self._measured[size] = min(seconds, self._measured.get(size, seconds))
         self._quickest[size] = min(seconds, self._quickest.get(size, seconds))
 
     def record(self, num_positions: int, seconds: float) -> None:
-        """Takes what a batch of a search took."""
+        """Records the time of a batch of a search."""
         if num_positions < 1:
             return
         size = 1 << (num_positions - 1).bit_length()
-        # A batch that is not full takes at least its share.
+        # A partial batch takes at least its share of a full one.
         full = seconds * size / num_positions
         self._quickest[size] = min(full, self._quickest.get(size, full))
         self._slowness.append(full / max(self._quickest[size], 1e-9))
 
     def forget(self) -> None:
-        """Begins anew with what was measured without hurry: another game, or another position."""
+        """Resets to the warm-up measurements, for another game or position."""
         self._quickest = dict(self._measured)
         self._slowness.clear()
         self._slowness.extend([AS_MEASURED] * NUM_TRUSTED)
 
     def seconds(self, num_positions: int) -> float:
-        """Returns how long a batch is going to take; infinite where no batch was seen yet."""
+        """Returns the estimated time of a batch; infinite if no batch has been recorded."""
         smaller = [self._quickest[size] * num_positions / size for size in self._quickest if size < num_positions]
         larger = [self._quickest[size] for size in self._quickest if size >= num_positions]
-        # Twice the positions take at most twice as long, half of them not longer.
+        # Doubling the size at most doubles the time, and halving it does not increase it.
         bounds = [*smaller, *larger]
         return statistics.median_low(self._slowness) * min(bounds, default=float("inf"))
 
     def fitting(self, seconds: float | None, most: int) -> int:
-        """Returns how many positions, at most so many, can be evaluated in the time; 0 where not even one can.
+        """Returns how many positions, at most `most`, can be evaluated in the given time; 0 if not even one can.
 
-        None is any time. Where no batch was seen yet it is one.
+        None means no time limit. Without any recorded batch the result is 1.
         """
         if seconds is None:
             return most
@@ -65,5 +65,5 @@ class Pace:
 
 
 def sizes(most: int) -> list[int]:
-    """Returns the sizes of batches up to `most`: powers of two, and itself."""
+    """Returns the batch sizes up to `most`: powers of two, and `most` itself."""
     return [*(1 << power for power in range((most - 1).bit_length())), most]

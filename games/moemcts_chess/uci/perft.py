@@ -1,4 +1,4 @@
-"""One `go perft`: leaves counted in a thread of their own, from the first move to the sum."""
+"""One `go perft`, counted in a background thread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Counting:
-    """Says how many leaves there are below every move, as Stockfish does, until it is told to stop."""
+    """Prints the number of leaves below every move, as Stockfish does, until it is stopped."""
 
     def __init__(self, state: Any, depth: int, say: Callable[[str], None]) -> None:
         self._state = state
@@ -21,12 +21,12 @@ class Counting:
         self._thread.start()
 
     def stop(self) -> None:
-        """Makes it end now."""
-        # No `Event`: the handler of a signal would wait for the lock of one that it has interrupted.
+        """Requests an immediate end."""
+        # Not an `Event`: a signal handler could deadlock on the lock of the code that it has interrupted.
         self._is_stopped = True
 
     def wait(self) -> None:
-        """Returns when it has said its last."""
+        """Waits until everything has been printed."""
         self._thread.join()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""Positions as interfaces give them: they may go on where our games have ended in a draw."""
+"""Positions from the GUI, which may continue after our games have ended in a draw."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DRAWS = (*CLAIMED, "insufficient material")
 
 
 def read_position(game: ChessGame, fen: str, moves: Sequence[str]) -> Any:
-    """Returns the state after moves from a FEN or `startpos`, with the past that repetitions look at.
+    """Returns the state after moves from a FEN or `startpos`, with the history needed for repetitions.
 
-    Raises ValueError naming what is no position or no legal move.
+    Raises ValueError naming an invalid position or illegal move.
     """
     try:
         return game.parse_state(f"{fen}; moves {' '.join(moves)}")
@@ -22,7 +22,7 @@ def read_position(game: ChessGame, fen: str, moves: Sequence[str]) -> Any:
         state: Any = game.parse_state(fen)
     for move in moves:
         if state.termination in DRAWS:
-            # python-chess plays on; what happened before the draw is forgotten.
+            # python-chess continues; the history before the draw is dropped.
             board = state.board()
             board.push_uci(move)
             state = game.parse_state(board.fen())
@@ -32,7 +32,7 @@ def read_position(game: ChessGame, fen: str, moves: Sequence[str]) -> Any:
 
 
 def any_legal_move(state: Any) -> list[str]:
-    """Returns a line of one move for a draw without enough material, in which our games know no moves."""
+    """Returns a line of one move in a draw by insufficient material, where our games have no legal moves."""
     if state.termination != "insufficient material":
         return []
     return [move.uci() for move in list(state.board().legal_moves)[:1]]

@@ -1,4 +1,4 @@
-"""The lines of the Universal Chess Interface (Kahlen, Meyer-Kahlen 2006) as values, and values as lines."""
+"""Parsing and formatting of the Universal Chess Interface (Kahlen, Meyer-Kahlen 2006)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POSITION = "position [startpos | fen FEN] [moves MOVE ...]"
 
 @dataclass(frozen=True, kw_only=True)
 class Go:
-    """What `go` asks for; times in seconds."""
+    """The parameters of `go`; times in seconds."""
 
     clocks: tuple[Clock | None, Clock | None] = (None, None)
     """White's and Black's."""
@@ -24,30 +24,30 @@ class Go:
     nodes: int | None = None
     depth: int | None = None
     mate: int | None = None
-    """The moves of a mate to look for; any proof ends the search, a longer one too."""
+    """Length of the mate to search for in moves; any proof ends the search, even a longer one."""
     perft: int | None = None
     infinite: bool = False
     ponder: bool = False
     searchmoves: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Words that mean nothing."""
+    """Unknown words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line that the search looked at, for the player who thinks."""
+    """A principal variation, from the point of view of the player to move."""
 
     moves: Sequence[str]
     score: str
     """`cp 31` or `mate -4`."""
     wdl: tuple[int, int, int] | None = None
-    """Chances to win, draw and lose in thousandths."""
+    """Probabilities to win, draw and lose in thousandths."""
     rank: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a search has come; times in seconds."""
+    """The progress of a search; times in seconds."""
 
     depth: int
     seldepth: int
@@ -55,23 +55,23 @@ class Progress:
     nodes_per_second: float
     seconds: float
     hashfull: int
-    """Thousandths of the memory allowed."""
+    """Used share of the allowed memory, in thousandths."""
     tbhits: int
     lines: Sequence[Line] = field(default_factory=tuple)
 
 
 def no_command(words: Sequence[str], commands: Sequence[str]) -> str:
-    """Returns what to say of a line none of whose words is a command; the nearest one to its first word comes first."""
+    """Returns the error for a line without a command, with the closest match of its first word."""
     near = difflib.get_close_matches(words[0].lower(), commands, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}? " if near else ""
     return f"no command in {' '.join(words)!r}; {hint}expected {', '.join(commands[:-1])} or {commands[-1]}"
 
 
 def parse_go(words: Sequence[str]) -> Go:
-    """Returns what the words after `go` ask for.
+    """Returns the parameters of a `go`, given the words after it.
 
-    A limit whose number is missing or is none is among the words that mean nothing, and one node is searched: whoever
-    sent it waits for a move, on a clock that is not known. Raises ValueError for such a perft, which has no answer.
+    A limit with a missing or invalid number counts as unknown, and then one node is searched: the sender waits for a
+    move on an unknown clock. Raises ValueError for such a perft, which has no answer.
     """
     numbers: dict[str, int] = {}
     switches: set[str] = set()
@@ -99,7 +99,7 @@ def parse_go(words: Sequence[str]) -> Go:
             unknown.append(word)
 
     def positive(name: str) -> int | None:
-        # Interfaces send 0 for no limit.
+        # GUIs send 0 for no limit.
         return number if (number := numbers.get(name, 0)) > 0 else None
 
     movetime = positive("movetime")
@@ -118,19 +118,19 @@ def parse_go(words: Sequence[str]) -> Go:
 
 
 def parse_position(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Returns a FEN or `startpos`, and moves; raises ValueError where the words are something else."""
+    """Returns a FEN or `startpos`, and moves; raises ValueError for anything else."""
     split = words.index("moves") if "moves" in words else len(words)
     head, moves = words[:split], list(words[split + 1 :])
     if list(head) == ["startpos"]:
         return "startpos", moves
     if len(head) > 1 and head[0] == "fen":
-        # A semicolon begins what our own notation adds to a FEN.
+        # A semicolon starts our own extensions to FEN.
         return " ".join(head[1:]).partition(";")[0], moves
     raise ValueError(f"expected {POSITION}, got {' '.join(['position', *words])!r}")
 
 
 def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
-    """Returns name and value of `setoption name NAME [value VALUE]`; raises ValueError for other words."""
+    """Returns name and value of `setoption name NAME [value VALUE]`; raises ValueError for anything else."""
     if len(words) < 2 or words[0] != "name":
         raise ValueError(f"expected setoption name NAME [value VALUE], got {' '.join(['setoption', *words])!r}")
     split = words.index("value") if "value" in words else len(words)
@@ -138,7 +138,7 @@ def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
 
 
 def info(progress: Progress) -> list[str]:
-    """Returns the `info` lines, one for each line of play."""
+    """Returns the `info` lines, one per principal variation."""
     head = f"info depth {progress.depth} seldepth {progress.seldepth}"
     tail = (
         f"nodes {progress.nodes} nps {progress.nodes_per_second:.0f} hashfull {progress.hashfull} "
@@ -153,16 +153,16 @@ def info(progress: Progress) -> list[str]:
 
 
 def best_move(line: Sequence[str]) -> str:
-    """Returns the answer to `go`: the first move of a line, and the second to ponder on."""
+    """Returns the answer to `go`: the first move of a line, and the second as the ponder move."""
     ponder = f" ponder {line[1]}" if len(line) > 1 else ""
     return f"bestmove {line[0] if line else '(none)'}{ponder}"
 
 
 def win_draw_loss(value: float) -> tuple[int, int, int]:
-    """Returns the chances in thousandths that agree with a value in [-1, 1].
+    """Returns probabilities in thousandths that are consistent with a value in [-1, 1].
 
-    A value says nothing about draws; as in a game decided by two independent halves, a win is the square of the
-    expected score and a loss that of the rest.
+    A value does not determine draws; as in a game decided by two independent halves, the probability of a win is the
+    square of the expected score, and that of a loss the square of its complement.
     """
     score = min(max((1 + value) / 2, 0.0), 1.0)
     win, loss = round(1000 * score**2), round(1000 * (1 - score) ** 2)

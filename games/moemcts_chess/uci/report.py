@@ -1,4 +1,4 @@
-"""What the engine tells while it thinks: lines, scores and how far it has come."""
+"""The engine's output during a search: lines, scores and progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_TABLE_LINE = 20
 
 
 class Reporter:
-    """Turns the numbers of one search into `info` lines."""
+    """Converts the results of one search to `info` lines."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Reporter:
         shows_wdl: bool = False,
         most_nodes: int = 1,
     ) -> None:
-        """Takes how many lines to tell of, and how many nodes fill the memory."""
+        """Takes the number of lines to show, and the number of nodes that fill the memory."""
         self._knowledge = knowledge
         self._say = say
         self._num_lines = num_lines
@@ -40,25 +40,25 @@ class Reporter:
         self._known: float | None = None
 
     def know(self, value: float) -> None:
-        """Takes note of what tables say that every move to be searched is worth, which no search knows better."""
+        """Sets the value of all moves to be searched according to tablebases, which overrides the search's values."""
         self._known = value
 
     def begin(self, result: SearchResult) -> None:
-        """Takes note of what a kept tree already holds."""
+        """Records the size of a kept tree at the start."""
         self._nodes_before = result.num_nodes
 
     def tell(
         self, state: Any, search: Search, result: SearchResult, seconds: float, *, first: Action | None = None
     ) -> Sequence[str]:
-        """Says how the search stands; returns the moves of its best line.
+        """Reports the state of the search; returns the moves of its best line.
 
-        `first` is the action that the best line begins with, where it is not the one the search recommends.
+        `first` is the first action of the best line, if it is not the recommended one.
         """
         first = result.best_action if first is None else first
         best, *rest = sorted(
             range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_rank(result, row))
         )
-        # Of a move that was not tried nothing is known, least of all where a proof of the root is all there is.
+        # Untried moves have no statistics, especially if a proof of the root is all there is.
         rows = [best, *(row for row in rest if result.visits[row] or result.proven[row])]
         lines = search.lines()
         found: list[protocol.Line] = []
@@ -85,7 +85,7 @@ class Reporter:
     def tell_ranked(
         self, state: Any, ranked: Sequence[RankedMove], tables: Tablebase | None, seconds: float
     ) -> Sequence[str]:
-        """Says what the tables know about the root; returns the moves of the best line."""
+        """Reports the tablebase results at the root; returns the moves of the best line."""
         found = []
         for rank, move in enumerate(ranked[: self._num_lines], 1):
             moves = moves_of(state, _table_line(state, move, tables))
@@ -94,7 +94,7 @@ class Reporter:
         return found[0].moves
 
     def tell_policy(self, state: Any, probabilities: FloatArray, value: float, seconds: float) -> Sequence[str]:
-        """Says what the network alone thinks, `[A]`; returns the move it likes best."""
+        """Reports the network's policy without a search, `[A]`; returns its best move."""
         order = np.argsort(-probabilities, kind="stable")[: self._num_lines]
         order = order[probabilities[order] > 0]
         found = [self._expected([state.uci(int(action))], value, rank) for rank, action in enumerate(order, 1)]
@@ -102,7 +102,7 @@ class Reporter:
         return found[0].moves
 
     def _certain(self, moves: Sequence[str], value: float, rank: int, plies_left: int = 0) -> protocol.Line:
-        """Returns a line whose result is known, 1, 0 or -1; a mate where it is known in how many plies."""
+        """Returns a line with a known result, 1, 0 or -1; a mate if the number of plies is known."""
         # In antichess a player's own move can lose.
         moves_left = (plies_left + 1) // 2
         score = f"mate {moves_left if value > 0 else -moves_left}" if value and plies_left else self._centipawns(value)
@@ -110,7 +110,7 @@ class Reporter:
         return protocol.Line(moves=moves, score=score, wdl=wdl if self._shows_wdl else None, rank=rank)
 
     def _expected(self, moves: Sequence[str], value: float, rank: int) -> protocol.Line:
-        """Returns a line of that value."""
+        """Returns a line with an estimated value."""
         wdl = protocol.win_draw_loss(value) if self._shows_wdl else None
         return protocol.Line(moves=moves, score=self._centipawns(value), wdl=wdl, rank=rank)
 
@@ -143,7 +143,7 @@ class Reporter:
 
 
 def _rank(result: SearchResult, row: int) -> tuple[int, int, int]:
-    """Returns what to sort actions by: quick wins, then by visits, then losses, the slowest first."""
+    """Returns the sort key of an action: fastest wins, then by visits, then losses, slowest first."""
     visits, plies = int(result.visits[row]), int(result.proof_plies[row])
     if result.proven[row] and result.values[row] > 0:
         return 0, plies, -visits
@@ -153,7 +153,7 @@ def _rank(result: SearchResult, row: int) -> tuple[int, int, int]:
 
 
 def moves_of(state: Any, actions: Sequence[Action]) -> list[str]:
-    """Returns actions, played one after the other, as moves."""
+    """Returns a sequence of actions as moves."""
     moves = []
     for action in actions:
         moves.append(str(state.uci(int(action))))

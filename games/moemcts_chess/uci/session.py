@@ -1,4 +1,4 @@
-"""The engine as an interface talks to it: lines in, lines out."""
+"""A UCI session: commands in, protocol lines out."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
 MOST_SIMULATIONS = 2**32 - 2
 DEEPEST_PERFT = 6
-"""Plies that are counted within seconds, where there are as few moves as at the start."""
+"""Maximum depth of perft, which takes seconds with as few moves as at the start."""
 LONGEST_REMARK = 400
-"""Characters of a remark; an error can name all the moves that are legal."""
+"""Maximum length of a remark in characters; an error can list all legal moves."""
 
 
 class Unloadable(MoemctsError):
-    """What the engine was started with cannot be had; the interface was told why."""
+    """What the engine was started with could not be loaded; the error has been reported."""
 
 
 class Session:
-    """One interface's engine. Commands are answered at once, also while a search or a count goes on in its thread.
+    """The engine of one GUI. Commands are processed at once, even while a search or a perft runs in its thread.
 
-    What needs another position ends a search, and waits for a count, of which scripts ask for several.
+    Commands that change the position stop a search, but wait for a perft, as scripts request several in sequence.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Session:
         is_strict: bool = False,
         on_loaded: Callable[[], None] = lambda: None,
     ) -> None:
-        """Takes where to write, and the names of gates that experts can be put behind.
+        """Takes the output stream, and the names of gates that experts can be used with.
 
-        A strict session ends where the first that is loaded cannot be had, others do without. `on_loaded` is called
-        when all is there that searches are going to need.
+        A strict session ends if the first load fails; others use fallbacks. `on_loaded` is called when everything that
+        searches need has been loaded.
         """
         self.options = Options(gates)
         self._out = out
@@ -67,11 +67,11 @@ class Session:
         self._counting: Counting | None = None
         self._is_left = False
         self._held: str | None = None
-        """The answer to an endless `go` that there was nothing to think about; `stop` or `ponderhit` lets it out."""
+        """The answer to an infinite `go` without anything to search; `stop` or `ponderhit` releases it."""
         self._kept: Any = None
         self._pace = Pace()
         self._warm_for: tuple[int, ...] = ()
-        """The sizes of batches and the threads that experts are warm for; empty where they are not."""
+        """The batch sizes and threads for which experts are warmed up; empty if they are not."""
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             "uci": self._uci,
             "debug": _nothing,
@@ -88,16 +88,16 @@ class Session:
         }
 
     def run(self, lines: Iterable[bytes]) -> None:
-        """Obeys until `quit` or the last line; a search that is going on then is ended, and says its move.
+        """Processes lines until `quit` or the end of input; a running search is then stopped, and prints its move.
 
-        A count is ended by `quit` and not by the last line: it is what scripts wait for. Raises Unloadable where the
-        session is strict.
+        A running perft is stopped by `quit` but not by the end of input, as scripts wait for it. Raises Unloadable if
+        the session is strict.
         """
         try:
             for line in lines:
                 if self._is_left:
                     return
-                # Windows shells begin what they pipe with a byte order mark.
+                # Windows shells start piped text with a byte order mark.
                 if not self.obey(line.decode("utf-8-sig", errors="replace")):
                     return
             if self._counting is not None and not self._is_left:
@@ -106,7 +106,7 @@ class Session:
             self.close()
 
     def obey(self, line: str) -> bool:
-        """Obeys one line; returns whether to go on. Words before the first that is a command are skipped."""
+        """Processes one line; returns whether to continue. Words before the first command are skipped."""
         self._note(f"> {line.rstrip()}")
         words = line.split()
         start = next((i for i, word in enumerate(words) if word in self._commands or word == "quit"), None)
@@ -125,28 +125,28 @@ class Session:
         return True
 
     def say(self, line: str) -> None:
-        """Writes one line of the protocol; the search and the commands write through this alone."""
+        """Writes one line of the protocol; all output of the search and the commands goes through this method."""
         with self._lock:
             self._note(f"< {line}")
-            # Where the interface has gone, its end of the input ends the session.
+            # If the GUI has gone, the end of input will end the session.
             with contextlib.suppress(BrokenPipeError, ValueError):
                 self._out.write(f"{line}\n")
                 self._out.flush()
 
     def remark(self, text: str) -> None:
-        """Says something for people."""
+        """Prints a message for the user."""
         printable = "".join(character if character.isprintable() else "?" for character in text)
         shown = printable if len(printable) <= LONGEST_REMARK else f"{printable[:LONGEST_REMARK]} ..."
         self.say(f"info string {shown}")
 
     def leave(self) -> None:
-        """Makes `run` return before the next line; a count ends now. For handlers of signals: it waits for nothing."""
+        """Makes `run` return before the next line, and stops a perft. Does not block, for use in signal handlers."""
         self._is_left = True
         if self._counting is not None:
             self._counting.stop()
 
     def close(self) -> None:
-        """Ends the search or the count that is going on, if any."""
+        """Ends the running search or perft, if any."""
         if self._counting is not None:
             self._counting.stop()
         self._finish()
@@ -166,21 +166,20 @@ class Session:
     def _setoption(self, words: Sequence[str]) -> None:
         self.set_option(*protocol.parse_setoption(words))
         if self._knowledge is None:
-            # What is named now can be named again, unlike what the command line names.
+            # Unlike the command line, the GUI can name something else after a failure.
             self._is_strict = False
 
     def set_option(self, name: str, value: str) -> None:
-        """Does what `setoption` does.
+        """Does the same as `setoption`.
 
-        Raises ValueError for an option that there is none of or a value that it cannot have, OSError for a log that
-        cannot be written.
+        Raises ValueError for an unknown option or an invalid value, OSError for a log file that cannot be written.
         """
         self._finish()
         option, is_news = self.options.set(name, value)
         if remark := self.options.remark(option):
             self.remark(remark)
         if option.loads and is_news:
-            # The last search holds on to its networks, and to let go of them takes as long as a quick move.
+            # The last search holds references to its networks, and freeing them takes as long as a fast move.
             self._knowledge = self._state = self._thinking = None
             self._pace = Pace()
             self._warm_for = ()
@@ -197,7 +196,7 @@ class Session:
     def _set_position(self, words: Sequence[str]) -> None:
         self._finish()
         before = self._position
-        # Should the words mean nothing, there is no position: the one before is not answered in its place.
+        # If the words are invalid there is no position, rather than the previous one.
         self._position, self._state = (" ".join(["position", *words]), []), None
         fen, moves = self._position = protocol.parse_position(words)
         if fen != before[0] or moves[: len(before[1])] != before[1]:
@@ -294,7 +293,7 @@ class Session:
         options = self.options
 
         def standing(name: str) -> int:
-            """Returns a limit of every search but endless ones; 0 is none."""
+            """Returns a limit for all but infinite searches; 0 for none."""
             return 0 if go.infinite else options.number(name)
 
         wanted = min(filter(None, (go.nodes, standing("Nodes"))), default=None)
@@ -320,14 +319,14 @@ class Session:
 
     def _answer_without_moves(self, state: Any, go: protocol.Go) -> None:
         result = float(state.returns()[state.ply % 2])
-        # In antichess whoever has nothing left to move has won.
+        # In antichess a player without moves has won.
         score = "mate 0" if result < 0 else f"cp {MOST_CENTIPAWNS if result > 0 else 0}"
         self.remark(f"the game is over by {state.termination}")
         self.say(f"info depth 0 score {score}")
         self._answer(any_legal_move(state), go)
 
     def _answer(self, line: Sequence[str], go: protocol.Go) -> None:
-        """Says the move where no search does, at once or when an endless `go` is over, as `Thinking` does."""
+        """Prints a move without a search, at once or when an infinite `go` ends, as `Thinking` does."""
         self._held = protocol.best_move(line)
         if not (go.infinite or go.ponder):
             self._let_out()
@@ -338,7 +337,7 @@ class Session:
             self._held = None
 
     def _count(self, state: Any, depth: int) -> None:
-        """Counts the leaves below every move; raises ValueError for depths that take long."""
+        """Counts the leaves below every move; raises ValueError for depths that take too long."""
         if depth > DEEPEST_PERFT:
             raise ValueError(f"expected perft of a depth up to {DEEPEST_PERFT}, got {depth}")
         self._counting = Counting(state, depth, self.say)
@@ -356,7 +355,7 @@ class Session:
         raise Unloadable(str(error)) from error
 
     def _warm_up(self) -> None:
-        """Makes experts evaluate all batches that they are going to see, before a clock runs."""
+        """Warms up the experts for all batch sizes before a clock runs."""
         knowledge, most = self._known(), self.options.number("Batch_Size")
         wanted = (most, self.options.number("Threads"))
         if knowledge.experts is None or self._warm_for == wanted:
@@ -366,7 +365,7 @@ class Session:
         try:
             seconds = warm_up(knowledge, most, self._pace)
         except RuntimeError as error:
-            # The search that meets it again still has a move to say.
+            # The search that encounters the error again will still print a move.
             self.remark(f"error: {one_line(error)}")
             return
         small = min(most, EVERY_SIZE_UP_TO)
@@ -388,7 +387,7 @@ class Session:
         return self._state
 
     def _finish(self) -> None:
-        """Ends the search that is going on, which says its move, and takes over its tree; waits for a count."""
+        """Stops the running search, which prints its move, and takes its tree; waits for a perft."""
         self._let_out()
         if self._counting is not None:
             self._counting.wait()
@@ -400,7 +399,7 @@ class Session:
             self._thinking.kept = None
 
     def _open_log(self, path: str) -> None:
-        """Raises ValueError where nothing can be written there."""
+        """Raises ValueError if the file cannot be written."""
         self._log = None
         if path:
             try:
@@ -411,7 +410,7 @@ class Session:
 
     def _note(self, line: str) -> None:
         if self._log is not None:
-            # A full disk is no reason to lose a game.
+            # A full disk must not lose a game.
             with contextlib.suppress(OSError), self._log.open("a", encoding="utf-8") as log:
                 log.write(f"{line}\n")
 

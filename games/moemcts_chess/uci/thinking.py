@@ -1,4 +1,4 @@
-"""One `go`: a search in a thread of its own, from the first report to the move."""
+"""One `go`: a search in a background thread, from the first report to the move."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from moemcts_chess.uci.pace import Pace
 from moemcts_chess.uci.report import Reporter
 
 DESCENTS_PER_LOOK = 512
-"""Descents between two looks at the clock where none of them needs an evaluation."""
+"""Descents between two checks of the clock if none of them needs an evaluation."""
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_PER_KEPT_NODE = 2e-6
-"""What it takes to go on below the root of a tree; 1.6 microseconds were measured."""
+"""Time per node to reroot a kept tree; 1.6 microseconds were measured."""
 SHARE_FOR_KEPT = 0.25
-"""Of the time for a move, that it may take."""
+"""Maximum share of the time for a move that rerooting may take."""
 SECONDS_BETWEEN_REPORTS = 1.0
-"""Time from one report to the next, where the best move stays the same."""
+"""Time between reports while the best move stays the same."""
 ENOUGH_FOR_AN_END = 1000
-"""Simulations after which a best line that ends the game has any depth that is asked for: it gets no longer."""
+"""Simulations after which a best line that ends the game satisfies any depth limit, as it cannot get longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When thinking ends, whichever comes first."""
+    """Limits of a search, which ends at the first one reached."""
 
     nodes: int
     simulations: int
     seconds: float | None = None
-    """From `go`, or from `ponderhit`."""
+    """Counted from `go` or `ponderhit`."""
     depth: int | None = None
     waits: bool = False
-    """Whether the move is told after `stop` or `ponderhit` only."""
+    """Whether the move is printed only after `stop` or `ponderhit`."""
     may_stop_early: bool = False
-    """Whether thinking ends once no other move can become the most visited one."""
+    """Whether the search ends once no other move can become the most visited one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A position to think about."""
+    """A position to search, with settings."""
 
     knowledge: Knowledge
     state: Any
@@ -59,16 +59,16 @@ class Task:
     actions: Sequence[Action] | None = None
     """The only moves to consider; None for all."""
     is_raw: bool = False
-    """Whether the network's policy moves without a search."""
+    """Whether the move is chosen by the network's policy without a search."""
     seed: int = 0
     kept: Any = field(default=None, compare=False)
-    """The tree of the search before."""
+    """The tree of the previous search."""
     pace: Pace = field(default_factory=Pace, compare=False)
-    """How long batches take; what this search finds out is added."""
+    """Estimates of batch times, updated by this search."""
 
 
 class Thinking:
-    """Thinks about one position until a limit is met or it is told to stop; then says the best move."""
+    """Searches one position until a limit is reached or it is stopped; then prints the best move."""
 
     def __init__(self, task: Task, reporter: Reporter, say: Callable[[str], None]) -> None:
         self._task = task
@@ -83,28 +83,28 @@ class Thinking:
         self._seconds = None if task.limits.waits else task.limits.seconds
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
         self.kept: Any = None
-        """The tree, for the next search of the game; set when thinking has ended."""
+        """The tree for the next search of the game; set at the end."""
         self.result: SearchResult | None = None
-        """What the search found out about its root; set when thinking has ended."""
+        """The search result of the root; set at the end."""
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Makes it answer now."""
+        """Requests an immediate answer."""
         self._stop.set()
         self._may_answer.set()
 
     def ponderhit(self) -> None:
-        """Begins to count its time: the move it pondered on was played."""
+        """Starts the clock: the move pondered on was played."""
         if self._task.limits.seconds is not None and self._seconds is None:
             self._seconds = time.monotonic() - self._started + self._task.limits.seconds
         self._may_answer.set()
 
     def affordable_tree(self) -> Any:
-        """Returns the tree of the search before if there is time to go on with it, otherwise None.
+        """Returns the tree of the previous search if there is time to continue it, otherwise None.
 
-        What lies below a move is taken out of it, which takes its time; from its own root it just goes on.
+        Rerooting at a move takes time; continuing from the same root does not.
         """
         kept, left = self._task.kept, self._left()
         if kept is None or left is None or kept.root_key == self._task.state.key():
@@ -112,7 +112,7 @@ class Thinking:
         return kept if kept.num_nodes * SECONDS_PER_KEPT_NODE <= SHARE_FOR_KEPT * left else None
 
     def wait(self) -> None:
-        """Returns when the move was said."""
+        """Waits until the move has been printed."""
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -123,7 +123,7 @@ class Thinking:
 
     @property
     def is_over(self) -> bool:
-        """Whether the move has been said, or is about to be."""
+        """Whether the move has been printed, or is about to be."""
         return self._has_answered.is_set()
 
     def _run(self) -> None:
@@ -131,11 +131,11 @@ class Thinking:
         try:
             line = self._think()
         except Exception as error:
-            # An engine that says nothing loses its game, whatever went wrong.
+            # An engine without an answer loses its game, whatever went wrong.
             self._say(f"info string error: {one_line(error)}")
             line = self._any_move()
         self._may_answer.wait()
-        # Whoever reads the move asks at once.
+        # Set first, as the GUI may react to the move at once.
         self._has_answered.set()
         self._say(protocol.best_move(line))
 
@@ -150,7 +150,7 @@ class Thinking:
             ranked = [move for move in ranked if actions is None or move.action in actions]
             if ranked[0].wdl != 0:
                 return self._reporter.tell_ranked(state, ranked, task.knowledge.tables, self._elapsed())
-            # Of the moves that keep a draw the tables prefer none.
+            # The tables do not distinguish between moves that keep a draw.
             actions = [move.action for move in ranked if move.wdl == 0]
             self._reporter.know(0.0)
         return self._policy_move(views, actions) if task.is_raw else self._search(views, actions)
@@ -164,7 +164,7 @@ class Thinking:
         best = self._chosen(result)
         line = self._reporter.tell(task.state, search, result, self._elapsed(), first=best)
         if actions is None and task.limits.seconds != 0.0:
-            # Where nothing is searched, the tree of before may still hold what comes next.
+            # Without a search, the previous tree may still contain the next position.
             (self.kept,) = search.keep()
         return line
 
@@ -181,7 +181,7 @@ class Thinking:
         return search.results()[0]
 
     def _looks(self, search: Search) -> Iterator[SearchResult]:
-        """Yields how the search stands from time to time, until it has met a limit or is told to stop."""
+        """Yields intermediate results until a limit is reached or the search is stopped."""
         looked_at = 0.0
         for _ in self._batches(search):
             if self._is_due():
@@ -191,10 +191,10 @@ class Thinking:
                 yield search.results()[0]
 
     def _batches(self, search: Search) -> Iterator[None]:
-        """Searches until the time is up; yields after every batch, and every so many descents without one.
+        """Searches until the time is up; yields after every batch, and regularly during descents without one.
 
-        Batches are as large as the time allows; where nothing was searched yet, the first is evaluated whatever it
-        takes.
+        Batches are as large as the time allows; if nothing has been searched yet, the first one is evaluated in any
+        case.
         """
         most = self._task.config.leaves_per_tree
         limit, step = self._task.limits.simulations, max(DESCENTS_PER_LOOK, 4 * most)
@@ -202,7 +202,7 @@ class Thinking:
         if not size and not search.results()[0].visits.any():
             size = 1
         while size and done < limit:
-            # Fewer descents than a batch has leaves make a smaller batch.
+            # Fewer descents than the size of a batch make a smaller batch.
             allowed = min(done + (step if size == most else size), limit)
             search.limit(allowed)
             fitting = size
@@ -217,10 +217,10 @@ class Thinking:
             yield
 
     def _fitting(self, most: int) -> int:
-        """Returns how many positions the next batch may have, at most so many; 0 where there is no time for one."""
+        """Returns the size of the next batch, at most `most`; 0 if there is no time for one."""
         pace, to_come = self._task.pace, self._task.limits.seconds
         if self._seconds is None and to_come is not None:
-            # The move that is pondered on may be played in the middle of the batch, which the clock then waits for.
+            # `ponderhit` may arrive during the batch, and the clock then runs until it ends.
             return max(1, pace.fitting(to_come, most))
         return pace.fitting(self._left(), most)
 
@@ -235,11 +235,11 @@ class Thinking:
         return True
 
     def _is_due(self) -> bool:
-        """Tests whether to stop now."""
+        """Returns whether to stop now."""
         return self._stop.is_set() or (self._seconds is not None and self._elapsed() > self._seconds)
 
     def _left(self) -> float | None:
-        """Returns the seconds that are left, None where time is no limit."""
+        """Returns the remaining seconds, or None without a time limit."""
         return None if self._seconds is None else self._seconds - self._elapsed()
 
     def _is_reached(self, result: SearchResult) -> bool:
@@ -247,18 +247,18 @@ class Thinking:
         if limits.depth is not None and self._is_so_long(result, limits.depth):
             return True
         if not limits.may_stop_early or self._seconds is None or not result.visits.any():
-            # Of the root alone nothing is decided, however long its evaluation took.
+            # With only the root evaluated nothing is decided, however long that took.
             return False
         favourite = result.weights.argmax()
         if result.values[favourite] < result.values[result.visits > 0].max(initial=-1.0):
-            # Another move is thought better of: it may be chosen for its value, or be looked at more yet.
+            # Another move has a higher value: it may be chosen for that, or overtake later.
             return False
         elapsed = max(self._elapsed(), 1e-3)
         left = max(self._seconds - elapsed, 0.0)
         return is_decided(result.weights.tolist(), result.num_simulations / elapsed * left)
 
     def _is_so_long(self, result: SearchResult, depth: int) -> bool:
-        """Tests whether the best line has so many moves, or ends the game and has stayed the best."""
+        """Returns whether the best line has at least `depth` moves, or ends the game after enough simulations."""
         line = result.principal_variation
         if len(line) >= depth or result.num_simulations < ENOUGH_FOR_AN_END:
             return len(line) >= depth
