@@ -1,1 +1,1 @@
-"""Classic board games of two players on the native core: connect four, Othello, Breakthrough, Hex, tic-tac-toe."""
+"""Classic two-player board games on the native core: connect four, Othello, Breakthrough, Hex, tic-tac-toe."""

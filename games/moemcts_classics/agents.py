@@ -1,4 +1,4 @@
-"""Who plays classic games by a script."""
+"""Scripted agents for classic games."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Played(Protocol):
 
 
 class CarefulAgent:
-    """Wins where one move wins, leaves the opponent no such move where it can, and is random among all that is left.
+    """Wins in one move if possible, avoids moves that let the opponent do so, and picks randomly among the rest.
 
     In a search, `native` replies without the interpreter.
     """

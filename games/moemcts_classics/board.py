@@ -1,4 +1,4 @@
-"""What all classic games share: a board, stones of two players who move in turn, and how they are written."""
+"""Shared base of the classic games: a board, stones of two alternating players, and their notation."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ S = TypeVar("S", bound="core._ClassicState")
 
 
 class BoardGame(Game[S], Generic[S]):
-    """A game whose rules are native; the first player is player 0.
+    """A game with native rules; the first player is player 0.
 
-    Positions are written as the rows of the board from the top, who moves and the ply, or as a line of moves from the
-    start: `startpos; moves d3 c3`, or the moves alone.
+    Positions are written as the rows of the board from the top, the player to move and the ply, or as a sequence of
+    moves from the start: `startpos; moves d3 c3`, or only the moves.
     """
 
     state_type: ClassVar[type[Any]]
     views_type: ClassVar[type[Any]]
     native_search: ClassVar[type[Any]]
     move: ClassVar[str]
-    """What one move looks like in a line of moves, as a regular expression."""
+    """A regular expression for one move in a sequence of moves."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class BoardGame(Game[S], Generic[S]):
         policy_planes: int = 0,
         rows_upward: bool = False,
     ) -> None:
-        """Raises ValueError where the game has no board of this size."""
+        """Raises ValueError if the game does not support this board size."""
         self.rows, self.columns = rows, columns
         self._start: S = self.state_type.initial(rows, columns)
         self.spec = GameSpec(
@@ -81,7 +81,7 @@ class BoardGame(Game[S], Generic[S]):
         try:
             return cast(S, self.state_type.parse(text, self.rows, self.columns))
         except ValueError as error:
-            # Some say what was expected alone.
+            # Some messages contain only what was expected.
             came = "" if "got" in str(error) else f", got {text.strip()!r}"
             raise ValueError(f"{error}{came}; or moves from the start, like {self._example()}") from None
 
@@ -95,18 +95,18 @@ class BoardGame(Game[S], Generic[S]):
         return self.names(self.cells(player, action))
 
     def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
-        """Returns where an action puts a stone, of a move where it begins and ends; no cell for a pass."""
+        """Returns the cell where an action places a stone, or the start and end of a move; none for a pass."""
         row, column = divmod(action, self.columns)
         return ((row, column),) if row < self.rows else ()
 
     def names(self, cells: Sequence[Cell]) -> str:
-        """Returns what cells are called, one behind the other."""
+        """Returns the concatenated names of cells."""
         return "".join(
             f"{column_name(column)}{self.rows - row if self.numbers_upward else row + 1}" for row, column in cells
         )
 
     def render(self, state: S) -> str:
-        """Returns the board drawn with its coordinates, and below it whose turn it is."""
+        """Returns the board with its coordinates, and below it the player to move."""
         numbers = range(self.rows, 0, -1) if self.numbers_upward else range(1, self.rows + 1)
         lines = [f"{number:2} {' '.join(row)}" for number, row in zip(numbers, state.drawn(), strict=True)]
         letters = " ".join(map(column_name, range(self.columns)))
@@ -114,7 +114,7 @@ class BoardGame(Game[S], Generic[S]):
 
     @property
     def numbers_upward(self) -> bool:
-        """Whether row 1 is the lowest of a drawn board."""
+        """Whether row 1 is at the bottom of a drawn board."""
         return self.spec.rows_upward
 
     def views(self, pairs: Sequence[tuple[S, Player]]) -> Views:
@@ -143,6 +143,6 @@ def column_name(column: int) -> str:
 
 
 def turn(state: core._ClassicState) -> list[str]:
-    """Returns the line that says who moves, no line where the game is over."""
+    """Returns a line with the player to move; none if the game is over."""
     _, mover, _ = state.format().split()
     return [f"{mover} to move"] if state.active_players else []

@@ -1,4 +1,4 @@
-"""Breakthrough as the framework knows a game."""
+"""The game of Breakthrough."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from moemcts_classics.board import BoardGame, Cell
 
 
 class Breakthrough(BoardGame[core.BreakthroughState]):
-    """Pieces step forward or diagonally forward and capture diagonally; the first on the last row wins.
+    """Pieces move forward or diagonally forward and capture diagonally; the first to reach the last row wins.
 
-    White begins. Each player sees the board with its own side below, in planes and actions alike. Moves are written as
-    OpenSpiel does, `b2c3`, a capture as `b2c3*`; the asterisk may be left out.
+    White begins. Each player sees the board with its own side at the bottom, in planes and actions. Moves are written
+    as in OpenSpiel, `b2c3`, with captures as `b2c3*`; the asterisk is optional.
     """
 
     state_type = core.BreakthroughState
@@ -25,7 +25,7 @@ class Breakthrough(BoardGame[core.BreakthroughState]):
     move = r"(?:[a-h][1-8][a-h][1-8]\*?)"
 
     def __init__(self, rows: int = 8, columns: int = 8) -> None:
-        # Without captures, each piece can go to the last row; there are two rows of pieces, or one on short boards.
+        # Without captures, each piece can reach the last row; there are two rows of pieces, or one on short boards.
         steps = 2 * rows - 3 if rows >= 6 else rows - 1
         super().__init__(
             "breakthrough", rows, columns, max_plies=2 * columns * steps, policy_planes=3, rows_upward=True
@@ -44,7 +44,7 @@ class Breakthrough(BoardGame[core.BreakthroughState]):
     def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
         plane, cell = divmod(action, self.rows * self.columns)
         row, column = divmod(cell, self.columns)
-        # Each player sees its own pieces below.
+        # Each player sees its own pieces at the bottom.
         start, end = (row, row + 1) if player == 1 else (self.rows - 1 - row, self.rows - 2 - row)
         return (start, column), (end, column + plane - 1)
 

@@ -1,4 +1,4 @@
-"""Connect four as the framework knows a game."""
+"""The game of connect four."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from moemcts_classics.board import BoardGame, Cell, turn
 class ConnectFour(BoardGame[core.ConnectFourState]):
     """Stones fall to the lowest empty cell of a column; four in a row, also diagonally, win.
 
-    Moves are columns, 1 to 7 from the left, and lines of moves their digits: `4453` (Pons, Solving Connect 4).
+    Moves are columns, 1 to 7 from the left, and sequences of moves are written as digits: `4453` (Pons, Solving Connect
+    4).
     """
 
     state_type = core.ConnectFourState
@@ -30,7 +31,7 @@ class ConnectFour(BoardGame[core.ConnectFourState]):
         return str(action + 1)
 
     def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
-        """Returns the whole column: where a stone comes to lie depends on those that are there."""
+        """Returns the whole column, as the cell depends on the stones in it."""
         return tuple((row, action) for row in range(self.rows))
 
     def render(self, state: core.ConnectFourState) -> str:

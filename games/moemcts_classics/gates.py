@@ -1,4 +1,4 @@
-"""Phases of classic games: by the stones on the board, or by those that were captured."""
+"""Phases of classic games: by the stones on the board, or by captured pieces."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from moemcts.gates import CutGate
 
 
 class _Counted(Protocol):
-    """Views that know how many stones are on the board."""
+    """Views that can count the stones on the board."""
 
     def stones(self) -> IntArray: ...
 
 
 class StonesGate(CutGate):
-    """Cuts by the stones on the board; a function of the position alone, never goes back.
+    """Cuts by the stones on the board; depends only on the position and never goes back.
 
-    For games in which each move places a stone; three equal parts of the board by default.
+    For games in which each move places a stone; by default three equal parts of the board.
     """
 
     name = "stones"
@@ -28,12 +28,12 @@ class StonesGate(CutGate):
 
 
 class CapturesGate(CutGate):
-    """Cuts by the pieces that both players have lost; a function of the position alone, never goes back."""
+    """Cuts by the pieces that both players have lost; depends only on the position and never goes back."""
 
     name = "captures"
 
     def __init__(self, cuts: Sequence[int], phase_names: Sequence[str] = (), *, num_pieces: int) -> None:
-        """Cuts at numbers of lost pieces, of `num_pieces` at the start."""
+        """Cuts at numbers of lost pieces; `num_pieces` is their number at the start."""
         super().__init__(cuts, phase_names)
         self._num_pieces = num_pieces
 

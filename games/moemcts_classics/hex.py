@@ -1,4 +1,4 @@
-"""Hex as the framework knows a game."""
+"""The game of Hex."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from moemcts_classics.board import BoardGame, Cell, turn
 
 
 class Hex(BoardGame[core.HexState]):
-    """Stones stay where they are placed; who connects its two sides of the rhombus wins, and a draw is impossible.
+    """Stones are never moved; a player wins by connecting its two sides of the rhombus, and draws are impossible.
 
     The first player, `x`, connects the top and the bottom row, the second the left and the right column, and sees the
-    board mirrored at its long diagonal, in planes and actions alike: both connect the top and the bottom of what they
-    see. Cells are named as in the Hex Text Protocol, a1 in the upper left corner. There is no swap.
+    board mirrored at its long diagonal, in planes and actions, so that both connect top and bottom from their points of
+    view. Cells are named as in the Hex Text Protocol, a1 in the upper left corner. There is no swap rule.
     """
 
     state_type = core.HexState

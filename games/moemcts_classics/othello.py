@@ -1,4 +1,4 @@
-"""Othello as the framework knows a game."""
+"""The game of Othello."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PASS = "pass"
 
 
 class Othello(BoardGame[core.OthelloState]):
-    """A stone turns the opponent's stones between it and another of its colour; most stones win.
+    """A stone flips the opponent's stones between it and another of its colour; the most stones win.
 
-    Who has nothing to place passes, which is an action of its own, the last one. Black, `x`, begins. Cells are named as
-    the World Othello Federation does, a1 in the upper left corner, and lines of moves may be written without spaces:
+    A player who cannot place a stone passes, which is the last action. Black, `x`, begins. Cells are named as by the
+    World Othello Federation, a1 in the upper left corner, and sequences of moves may be written without spaces:
     `f5d6c3`.
     """
 
@@ -26,7 +26,7 @@ class Othello(BoardGame[core.OthelloState]):
     move = f"(?:[a-h][1-8]|{PASS})"
 
     def __init__(self, size: int = 8) -> None:
-        # Nobody passes twice in a row, and nobody passes first.
+        # Nobody passes twice in a row, or first.
         max_plies = 2 * (size * size - 4)
         name = "othello" if size == 8 else f"othello-{size}x{size}"
         super().__init__(name, size, size, max_plies=max_plies, num_actions=size * size + 1)

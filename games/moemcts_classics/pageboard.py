@@ -1,4 +1,4 @@
-"""The classic games on a page: stones on cells, drawn as SVG."""
+"""The classic games on a web page: stones on cells, drawn as SVG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOLE = "#e9eff5"
 
 
 class StonesBoard:
-    """A board whose cells hold stones; an action is clicked where it puts one, a move where it begins and ends."""
+    """A board whose cells hold stones; a placement is clicked on its cell, a move on its start and end."""
 
     page: Path | None = None
 
@@ -32,8 +32,8 @@ class StonesBoard:
         shift: float = 0.0,
         is_columns: bool = False,
     ) -> None:
-        """Takes the colours of stones by their letters, the first player's first; each row is `shift` cells further to
-        the right; where actions are columns, all cells of one are clicked.
+        """Takes the colours of stones by letter, the first player's first, and the offset of each row to the right in
+        cells; if actions are columns, every cell of a column can be clicked.
         """
         self._game = game
         self._stones = dict(stones)
@@ -90,4 +90,4 @@ BOARDS: Mapping[str, Callable[[BoardGame[Any]], StonesBoard]] = {
     ),
     "tic-tac-toe": partial(_WOODEN, seats=("x", "o")),
 }
-"""How each game looks, by its name."""
+"""The appearance of each game, by name."""

@@ -1,4 +1,4 @@
-"""What the classic games register."""
+"""Plugin of the classic games."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOVING = ("breakthrough",)
 T = TypeVar("T", bound=Game)
 
 CAPTURE_CUTS = (1, 4)
-"""Nearest to three equal parts: tests/games/classics/measure_cuts.py, 14,070 positions of 300 games."""
+"""Closest to three equal parts: tests/games/classics/measure_cuts.py, 14,070 positions of 300 games."""
 
 
 @hookimpl
@@ -59,7 +59,7 @@ def register_gates() -> Sequence[Registration]:
 
 @hookimpl
 def register_agents() -> Sequence[Registration]:
-    # No default: searches would take it for their opponent, and here they play both sides.
+    # Not a default agent: searches would model their opponent as one, and here they play both sides.
     return [Registration("careful", _careful, "wins and prevents wins in one move, otherwise random", PLACING + MOVING)]
 
 

@@ -1,4 +1,4 @@
-"""Relabellings of boards, for augmentation."""
+"""Symmetries of boards, for data augmentation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moemcts.game import FloatArray, IntArray, Symmetry
 
 
 def mirror(actions: IntArray) -> Symmetry:
-    """Returns the mirror that swaps the first and the last column."""
+    """Returns the left-right mirror image."""
     return Symmetry("mirror", partial(_transformed, turns=0, flip=True), actions)
 
 
@@ -20,13 +20,13 @@ def half_turn(actions: IntArray) -> Symmetry:
 
 
 def of_square(size: int, num_more_actions: int = 0) -> Sequence[Symmetry]:
-    """Returns the seven of a square whose cells are the actions, but for the last ones, which stay what they are."""
+    """Returns the seven symmetries of a square whose cells are the actions; `num_more_actions` last ones are fixed."""
     cells = np.arange(size * size, dtype=np.float32).reshape(size, size)
     more = np.arange(size * size, size * size + num_more_actions)
     found = []
     for turns, flip in ((0, True), *((turns, flip) for turns in (1, 2, 3) for flip in (False, True))):
         transform = partial(_transformed, turns=turns, flip=flip)
-        # What lies on cell `actions[a]` afterwards lay on cell `a`.
+        # The content of cell `a` moves to cell `actions[a]`.
         actions = np.concatenate([np.argsort(transform(cells).ravel()), more])
         found.append(Symmetry(f"{turns * 90} degrees{', mirrored' * flip}", transform, actions))
     return found

@@ -1,4 +1,4 @@
-"""Tic-tac-toe as the framework knows a game."""
+"""The game of tic-tac-toe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moemcts_classics.board import BoardGame
 
 
 class TicTacToe(BoardGame[core.TicTacToeState]):
-    """Three in a row on a board of three by three; cells are named as in chess, a1 in the lower left corner."""
+    """Three in a row on a 3 x 3 board; cells are named as in chess, a1 in the lower left corner."""
 
     state_type = core.TicTacToeState
     views_type = core.TicTacToeViews

@@ -1,4 +1,4 @@
-"""Who plays Pommerman by a script."""
+"""Scripted agents for Pommerman."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from moemcts_pommerman import native
 
 
 class ScriptedAgent:
-    """Plays by one of the native scripts: `simple`, `random` or `stop`.
+    """Plays a native script: `simple`, `random` or `stop`.
 
-    `simple` is the reference's SimpleAgent; a game's seat starts with a fresh memory, in the reference it is carried
-    from game to game. It sees what its player may see. In a search, `native` replies without the interpreter.
+    `simple` is the reference's SimpleAgent, with a fresh memory per game and seat; in the reference the memory is kept
+    between games. It sees only what its player can see. In a search, `native` replies without the interpreter.
     """
 
     def __init__(self, script: str, *, name: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A state as SVG, as pixels, and as a file."""
+"""Rendering of states as SVG, pixels or PNG files."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from moemcts_pommerman.scene import Scene, make_scene
 
 Pixels = NDArray[np.uint8]
 FONT = "Inter, 'Segoe UI', 'DejaVu Sans', sans-serif"
-# Glyphs are drawn this much larger and reduced, for smooth edges.
+# Glyphs are drawn at this scale and downsampled, for anti-aliasing.
 _OVERSAMPLING = 4
 
 
 def to_svg(state: Any, *, cell: int = 48, caption: str = "") -> str:
-    """Returns a picture of the state as SVG, `cell` pixels per cell; `caption` stands above the board."""
+    """Returns an image of the state as SVG, `cell` pixels per cell; `caption` is shown above the board."""
     scene = make_scene(state, caption)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{scene.width * cell:g}" height="{scene.height * cell:g}" '
@@ -31,7 +31,7 @@ def to_svg(state: Any, *, cell: int = 48, caption: str = "") -> str:
 
 
 def svg_body(scene: Scene) -> str:
-    """Returns what stands inside an SVG element whose unit is a cell."""
+    """Returns the content of an SVG element whose unit is a cell."""
     used = sorted({mark.glyph for mark in scene.marks})
     parts = [
         "<defs>",
@@ -52,25 +52,25 @@ def svg_body(scene: Scene) -> str:
 
 
 def glyph_symbol(name: str) -> str:
-    """Returns a glyph as an SVG symbol of that name."""
+    """Returns a glyph as an SVG symbol with that name."""
     shapes = "".join(map(_svg_shape, GLYPHS[name]))
     return f'<symbol id="{name}" viewBox="0 0 100 100">{shapes}</symbol>'
 
 
 def to_array(state: Any, *, cell: int = 40, caption: str = "") -> Pixels:
-    """Returns a picture of the state as `[height, width, 3]`, `cell` pixels per cell."""
+    """Returns an image of the state as `[height, width, 3]`, `cell` pixels per cell."""
     return np.asarray(to_image(state, cell=cell, caption=caption), dtype=np.uint8)
 
 
 def to_image(state: Any, *, cell: int = 40, caption: str = "") -> Image.Image:
-    """Returns a picture of the state; raises ValueError for cells below 8 pixels."""
+    """Returns an image of the state; raises ValueError for cells below 8 pixels."""
     if cell < 8:
         raise ValueError(f"expected at least 8 pixels per cell, got {cell}")
     return _paint(make_scene(state, caption), cell)
 
 
 def save_png(path: str | Path, state: Any, *, cell: int = 48, caption: str = "") -> None:
-    """Writes a picture of the state."""
+    """Writes an image of the state."""
     to_image(state, cell=cell, caption=caption).save(path)
 
 

@@ -1,4 +1,4 @@
-"""Pommerman as a gymnasium environment: one learning agent, the other seats played by agents."""
+"""Pommerman as a Gymnasium environment: one learning agent, with agents as the other players."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ IDS = {
 class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
     """One seat of a game of Pommerman.
 
-    Observations are the 23 planes `[23, n, n]` that networks see (`observation="dictionary"`: the reference's
-    dictionaries, which libraries for learning do not take as they are), rewards the reference's; with radio,
-    `info["message"]` has the words of the team mate. An episode ends with
-    the game, or with the learning agent's death where everyone plays for himself; in a team its actions no longer
-    count then. The limit of steps is a rule of the game, hence no truncation. Copies play on as the original; they
-    share the opponents, which remember nothing outside their seats.
+    Observations are the 23 planes `[23, n, n]` that networks see, or the reference's dictionaries with
+    `observation="dictionary"`, which RL libraries do not accept directly; rewards are the reference's. With radio,
+    `info["message"]` has the words of the teammate. An episode ends with the game or, in a free-for-all, with the
+    learning agent's death; in a team its actions are ignored from then on. The step limit is a rule of the game, so
+    episodes are never truncated. Copies behave like the original; they share the opponents, whose memory is in their
+    seats.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012
@@ -45,11 +45,11 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         **rules: Unpack[Numbers],
     ) -> None:
-        """Makes an environment; `rules` are `first_collapse` and `max_steps`.
+        """Creates an environment; `rules` are `first_collapse` and `max_steps`.
 
-        `opponents` is one agent or script (`simple`, `random`, `stop`) for all other seats, or one for each of them,
-        in their order. The seat rotates from episode to episode: seats are not equal, 0 and 2 win more often.
-        Raises ValueError or UsageError for a seat, a script, a mode or an environment that does not exist.
+        `opponents` is one agent or script (`simple`, `random`, `stop`) for all other seats, or one for each of them, in
+        order. By default the seat rotates between episodes: seats are not equal, 0 and 2 win more often. Raises
+        ValueError or UsageError for an unknown seat, script, mode or environment.
         """
         super().__init__(render_mode)
         self.game = variant(env, corners=corners, **rules)
@@ -66,9 +66,10 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
         self.action_space = action_space(self.game.rules)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Starts a game; equal seeds give equal games in equal seats, from the remainder of the seed on.
+        """Starts a game; equal seeds give equal games and seats, the first seat being the seed modulo the number of
+        players.
 
-        `options={"seat": 2}` takes that seat. Raises ValueError for another option, and for a seat that there is not.
+        `options={"seat": 2}` selects that seat. Raises ValueError for other options or an unknown seat.
         """
         super().reset(seed=seed)
         num_players = self.game.spec.num_players
@@ -77,7 +78,7 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
         if seed is not None:
             self._episodes = seed % num_players
         elif self._episodes is None:
-            # Fresh environments that are not seeded do not all begin in the same seat.
+            # Unseeded environments should not all begin in the same seat.
             self._episodes = int(self.np_random.integers(num_players))
         seat = self._checked_seat((options or {}).get("seat", self._given_seat))
         self.seat = self._episodes % num_players if seat == "rotate" else seat
@@ -90,7 +91,7 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays a step; `info` has the winners and all players' rewards.
 
-        Raises gymnasium's ResetNeeded after the last step of an episode, ValueError for an action that is none.
+        Raises Gymnasium's ResetNeeded after the last step of an episode, ValueError for an invalid action.
         """
         running = self._current()
         if running.is_over_for(self.seat):
@@ -103,7 +104,7 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
 
     @property
     def state(self) -> Any:
-        """The state of the game, to be drawn or kept."""
+        """The state of the game, for rendering or saving."""
         return self._current().state
 
     def _checked_seat(self, seat: Any) -> Any:
@@ -125,8 +126,8 @@ def _listed(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[
 
 
 def _made(agents: Sequence[str | Agent], game: Pommerman) -> list[Opponent]:
-    """Returns who sits in each seat: one object per script or agent, so that its seats are asked together."""
-    # Agents are told apart by what they are, not by what they equal: they need not be hashable.
+    """Returns an opponent per seat, one object per distinct script or agent, so that its seats are batched."""
+    # Agents are distinguished by identity, as they need not be hashable.
     keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]
     found: dict[str | int, Opponent] = {}
     for key, agent in zip(keys, agents, strict=True):
@@ -136,7 +137,7 @@ def _made(agents: Sequence[str | Agent], game: Pommerman) -> list[Opponent]:
 
 
 def register() -> None:
-    """Registers the environments with gymnasium; importing the package does it."""
+    """Registers the environments with Gymnasium; called when the package is imported."""
     for name, env in IDS.items():
         if name not in gymnasium.registry:
             gymnasium.register(name, entry_point=f"{__name__}:PommermanEnv", kwargs={"env": env})

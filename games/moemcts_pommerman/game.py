@@ -1,4 +1,4 @@
-"""Pommerman as the framework knows a game."""
+"""The games of Pommerman."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Corners = Literal["standard", "shuffled"]
 Timeout = Literal["tie", "loss"]
 ACTION_NAMES = ("stop", "up", "down", "left", "right", "bomb")
 
-# The reference's numbers of its game types, and the names under which the games are registered.
+# The reference's numbers of its game types, and the registered names of the games.
 GAME_NAMES = {1: "pommerman", 2: "pommerman-team", 3: "pommerman-radio", 4: "pommerman-1v1"}
 
 _SYMMETRY_NAMES = (
@@ -33,10 +33,10 @@ _SYMMETRY_NAMES = (
 
 
 class Numbers(TypedDict, total=False):
-    """Numbers of an environment that can be changed."""
+    """Optional changes to the parameters of an environment."""
 
     first_collapse: int | None
-    """The step at which the outermost ring turns to walls; 0 never."""
+    """The step at which the outermost ring turns into walls; 0 for never."""
     max_steps: int | None
     """The step after which a game is over."""
 
@@ -44,15 +44,15 @@ class Numbers(TypedDict, total=False):
 class Pommerman(Game[native.State]):
     """One of the reference's environments as a game of simultaneous moves.
 
-    The returns are those that PommerLearn trains on: winner 1, loser -1, tie 0. Alone against all, the dead have lost
-    at once; teams wait for the end. The reference's own rewards are what `PommermanState.step` returns; they call
-    the limit of steps a loss for all, as returns do where `rules.timeout_is_loss`.
+    The returns are those that PommerLearn trains on: 1 for winners, -1 for losers, 0 for ties. In a free-for-all, the
+    dead have lost at once; in teams, results are decided at the end. The reference's own rewards are returned by
+    `PommermanState.step`; they treat the step limit as a loss for all, as do returns with `rules.timeout_is_loss`.
     """
 
     def __init__(self, rules: native.Rules, *, corners: Corners = "standard", discount: float = 1.0) -> None:
-        """Makes the game of `native.Rules`; with a discount the sooner win is the better one, and the later loss.
+        """Creates the game with `native.Rules`; with a discount, earlier wins and later losses are better.
 
-        Raises ValueError where `corners` is no arrangement of the players, or the discount is not in (0, 1].
+        Raises ValueError if `corners` is unknown, or the discount is not in (0, 1].
         """
         if corners not in ("standard", "shuffled"):
             raise ValueError(f"expected corners 'standard' or 'shuffled', got {corners!r}")
@@ -65,7 +65,7 @@ class Pommerman(Game[native.State]):
             num_actions=len(ACTION_NAMES),
             observation_shape=(len(native.planes()), size, size),
             max_plies=rules.max_steps,
-            # Players who die together or survive together have no fixed sum; a team's gain is the other's loss.
+            # Players who die or survive together have no fixed sum; one team's gain is the other's loss.
             utility_sum=0.0 if rules.has_teams else None,
             teams=((0, 2), (1, 3)) if rules.has_teams else (),
             discount=discount,
@@ -76,7 +76,7 @@ class Pommerman(Game[native.State]):
         return native.State.initial(self.rules, seed % 2**64, self.corners == "shuffled")
 
     def parse_state(self, text: str) -> native.State:
-        """Returns the state written as the base64 of its record.
+        """Returns the state of a base64-encoded record.
 
         Raises ValueError for any other text, and for a state of another game or of other rules.
         """
@@ -100,14 +100,15 @@ class Pommerman(Game[native.State]):
         return state.to_text()
 
     def symmetries(self) -> Sequence[Symmetry]:
-        """Returns the seven symmetries of the square; planes of moving bombs turn with the board."""
+        """Returns the seven symmetries of the square; planes of bomb movements are transformed accordingly."""
         return [_symmetry(number, name) for number, name in enumerate(_SYMMETRY_NAMES) if number]
 
     def perceived(self, state: native.State, player: Player, seed: int = 0) -> native.State:
-        """Returns the state without what `player` does not know.
+        """Returns the state as known to `player`.
 
-        Hidden items are gone. In fog, cells out of sight are passages without bombs and flames, players out of sight
-        stand far away, and all others have what players start with: an approximation without memory.
+        Hidden items are removed. In fog, cells out of sight are passages without bombs and flames, players out of sight
+        are placed far away, and the others have the attributes that players start with: an approximation without
+        memory.
         """
         return state.perceived(player)
 
@@ -126,7 +127,7 @@ class Pommerman(Game[native.State]):
 
 
 MOST_STEPS = 9999
-"""Of a game."""
+"""The largest number of steps of a game."""
 
 
 def variant(
@@ -140,9 +141,9 @@ def variant(
 ) -> Pommerman:
     """Returns the game of the reference's environment with this id, such as `PommeTeamCompetition-v1`.
 
-    `first_collapse` (0: never) and `max_steps` change its numbers, `timeout` what survivors of the last step have;
-    `discount` is what a result is worth one step before. Raises UsageError for an unknown id, ValueError for numbers
-    with which no game can be played.
+    `first_collapse` (0 for never) and `max_steps` change its parameters, `timeout` is the result of survivors at the
+    step limit, and `discount` is the discount factor per step. Raises UsageError for an unknown id, ValueError for
+    invalid parameters.
     """
     if env not in native.ids():
         raise unknown_name("Pommerman environment", env, native.ids())
@@ -169,7 +170,7 @@ def _symmetry(number: int, name: str) -> Symmetry:
 
 
 def _differences(wanted: native.Rules, given: native.Rules) -> str:
-    """Returns in which numbers rules are others, in words."""
+    """Returns the differences between rules as text."""
     names = ("game_type", "board_size", "view", "first_collapse", "max_steps", "timeout_is_loss")
     pairs = [(name, getattr(wanted, name), getattr(given, name)) for name in names]
     return ", ".join(f"{name} {there} instead of {here}" for name, here, there in pairs if here != there)

@@ -1,4 +1,4 @@
-"""What a cell can show, as shapes in a square of side 100; every way of drawing uses these."""
+"""The contents of cells as shapes in a 100 x 100 square, shared by all renderers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Label:
 Shape = Box | Disc | Polygon | Label
 Glyph = tuple[Shape, ...]
 
-# Blue, crimson, green, violet: apart from each other, from wood and from flames; numbers help where colours do not.
+# Blue, crimson, green, violet: distinct from each other, wood and flames; numbers help if colours do not.
 PLAYER_COLOURS = ("#2563eb", "#d6336c", "#2b9348", "#7c3aed")
 BACKGROUND = "#f7f4ec"
 INK = "#2b2d36"
@@ -90,7 +90,7 @@ def _star(x: float, y: float, radius: float, fill: str) -> Polygon:
 
 
 def _bomb(life: int) -> Glyph:
-    # The spark grows red as the end comes near.
+    # The spark turns red as the explosion approaches.
     spark = "#ef4444" if life <= 3 else "#f59e0b" if life <= 6 else "#fcd34d"
     return (
         Polygon(points=((62, 26), (70, 12), (77, 16), (69, 31)), fill="#8d6e48"),
@@ -102,7 +102,7 @@ def _bomb(life: int) -> Glyph:
 
 
 def _badge(life: int) -> Glyph:
-    """Returns the bomb under a player, in the lower right corner."""
+    """Returns the badge of a bomb under a player, in the lower right corner."""
     return (
         Disc(x=77, y=77, radius=22, fill="#ffffff"),
         Disc(x=77, y=77, radius=19, fill="#15171c"),
@@ -119,7 +119,7 @@ def _tile(fill: str, *shapes: Shape) -> Glyph:
 
 
 def _arrow(direction: int, size: float, fill: str, *, reach: float = 0.0) -> Polygon:
-    """Returns an arrow head in the middle, or `reach` away from it: 1 up, 2 down, 3 left, 4 right."""
+    """Returns an arrowhead at the centre, or `reach` away from it: 1 up, 2 down, 3 left, 4 right."""
     dx, dy = ((0, -1), (0, 1), (-1, 0), (1, 0))[direction - 1]
     x, y = 50 + reach * dx, 50 + reach * dy
     tip = (x + size * dx, y + size * dy)

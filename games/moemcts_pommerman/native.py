@@ -1,4 +1,4 @@
-"""What this package takes from the native core, under the names that it uses."""
+"""Aliases of the native classes and functions that this package uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pommerman on a page: the tiles of its drawings, keys for the actions."""
+"""Pommerman on a web page: its tiles, and keys for the actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = {"stop": ".", "up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft", 
 
 
 class PommermanBoard:
-    """Everything that is on the board, also what a player in fog does not see."""
+    """The whole board, including what a player in fog does not see."""
 
     page: Path | None = None
 

@@ -1,4 +1,4 @@
-"""Pommerman as a PettingZoo environment in which all players act at once."""
+"""Pommerman as a PettingZoo environment with simultaneous moves."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
     """All seats of a game of Pommerman, `agent_0` to `agent_3`.
 
     Observations are the 23 planes `[23, n, n]` or, with `observation="dictionary"`, the reference's dictionaries;
-    rewards are the reference's; with radio, `info["message"]` has the words of the team mate. Where everyone plays for
-    himself the dead leave with their -1; in a team they stay until the game is over, and what they do no longer counts.
+    rewards are the reference's; with radio, `info["message"]` has the words of the teammate. In a free-for-all, dead
+    agents leave with a reward of -1; in a team they stay until the game is over, and their actions are ignored.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -42,9 +42,9 @@ class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
         render_mode: str | None = None,
         **rules: Unpack[Numbers],
     ) -> None:
-        """Makes an environment; `rules` are `first_collapse` and `max_steps`.
+        """Creates an environment; `rules` are `first_collapse` and `max_steps`.
 
-        Raises ValueError or UsageError for an observation, a mode or an environment that does not exist.
+        Raises ValueError or UsageError for an unknown observation, mode or environment.
         """
         super().__init__(render_mode)
         self.game = variant(env, corners=corners, **rules)
@@ -75,9 +75,9 @@ class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Plays a step; agents without an action stop.
+        """Plays a step; agents without an action play Stop.
 
-        Raises gymnasium's ResetNeeded after the last step of a game, ValueError for an action or agent that is none.
+        Raises Gymnasium's ResetNeeded after the last step of a game, ValueError for an invalid action or unknown agent.
         """
         running = self._current()
         if not self.agents:
@@ -95,7 +95,7 @@ class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
 
     @property
     def position(self) -> Any:
-        """The state of the game, to be drawn or kept; PettingZoo's `state()` would be an observation of all of it."""
+        """The state of the game, for rendering or saving; PettingZoo's `state()` would be a global observation."""
         return self._current().state
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What Pommerman registers with the framework."""
+"""Plugin of Pommerman."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _GAMES = tuple(GAME_NAMES.values())
 _FFA, _TEAM, _RADIO, _DUEL = _GAMES
 
-# Terciles over the views of living players in 300 games of SimpleAgents: those of the reference's package
-# (MultiAgentLearning/playground) for the free-for-all, for the others tests/games/pommerman/measure_cuts.py.
+# Terciles over the views of living players in 300 games of SimpleAgents: for the free-for-all of the reference's
+# package (MultiAgentLearning/playground), for the others by tests/games/pommerman/measure_cuts.py.
 STEP_CUTS = {_FFA: (93, 252), _TEAM: (90, 251), _RADIO: (90, 253), _DUEL: (80, 237)}
 MIXEDNESS_CUTS = {_FFA: (5, 8), _TEAM: (5, 8), _DUEL: (3, 7)}
-# In fog the upper tercile is "no opponent in sight": who is seen is at most 4 + 4 cells away.
+# In fog the upper tercile is "no visible opponent": visible ones are at most 4 + 4 cells away.
 FOG_CUTS = (5, 9)
 PLANNED_PLIES = 20
-"""10 plies win less often, and 40 not more often: `docs/results.md`."""
+"""10 plies win less often, and 40 do not win more often: `docs/results.md`."""
 _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 
 
@@ -82,7 +82,7 @@ def register_weights() -> Sequence[Registration]:
 
 
 FIRST_COLLAPSE = 500
-"""The step at which the reference's walls begin to close in."""
+"""The step at which the reference's walls begin to collapse."""
 
 
 def _weights(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""A whole game as an animated GIF or as one HTML page that needs nothing else."""
+"""Replays of whole games, as an animated GIF or a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moemcts_pommerman.drawing import glyph_symbol, to_image
 from moemcts_pommerman.glyphs import GLYPHS, PLAYER_COLOURS
 from moemcts_pommerman.scene import board_glyphs, describe_player
 
-# How many frames the last state of a GIF stands.
+# Number of frames that the last state of a GIF is shown.
 _LAST_FRAMES = 12
 
 
@@ -30,17 +30,17 @@ def save_gif(
     cell: int = 28,
     milliseconds: int = 120,
 ) -> None:
-    """Writes the states as an animation; with a gate, the phases of the living players stand above the board.
+    """Writes the states as an animation; with a gate, the phases of the living players are shown above the board.
 
-    Raises ValueError where there is no state.
+    Raises ValueError if there are no states.
     """
     if not states:
         raise ValueError("expected at least one state to animate, got none")
     phases = _phases(states, gate)
     captions = [_caption(state, names) for state, names in zip(states, phases, strict=True)]
     frames = [to_image(state, cell=cell, caption=text) for state, text in zip(states, captions, strict=True)]
-    # One palette for all frames: colours stay what they are, and frames differ only where something happens. The most
-    # frequent ones would leave out players who die early: those that are farthest apart are taken.
+    # A common palette keeps colours constant and frame differences small. MAXCOVERAGE picks the colours that are
+    # farthest apart; the most frequent ones would miss players who die early.
     shown = np.concatenate([np.asarray(frames[i]) for i in (0, len(frames) // 2, -1)])
     palette = Image.fromarray(shown).quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     images = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
@@ -53,7 +53,7 @@ def save_html(
 ) -> None:
     """Writes a page with the board, a slider over the steps, the players, their phases and the winner.
 
-    Raises ValueError where there is no state.
+    Raises ValueError if there are no states.
     """
     if not states:
         raise ValueError("expected at least one state to show, got none")
@@ -83,7 +83,7 @@ def save_html(
 
 
 def describe_result(state: Any) -> str:
-    """Returns who has won, in words."""
+    """Returns the winners as text."""
     if not state.is_over:
         return "unfinished"
     winners = np.flatnonzero(state.returns() > 0)
@@ -103,7 +103,7 @@ def _caption(state: Any, phases: dict[int, str]) -> str:
 
 
 def _phases(states: Sequence[Any], gate: PhaseGate | None) -> list[dict[int, str]]:
-    """Returns by state the name of each living player's phase, where there is a gate."""
+    """Returns, for each state, the phase name of each living player; empty without a gate."""
     if gate is None:
         return [{} for _ in states]
     names: list[dict[int, str]] = []

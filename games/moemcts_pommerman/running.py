@@ -1,4 +1,4 @@
-"""One running game for the environments: the state, the messages, and scripted or other agents in seats."""
+"""A running game for the environments: the state, the messages, and agents in other seats."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RENDER_MODES = ("ansi", "rgb_array")
 
 
 class Opponent:
-    """An agent in the seats of others: copies of an environment share it, for what it remembers is in its seats."""
+    """An agent in other seats. Copies of an environment share it, as its memory is in its seats."""
 
     def __init__(self, agent: Agent, *, says_anything: bool = False) -> None:
-        """`says_anything` on the radio, where there is one; else it is silent."""
+        """`says_anything` sends random words on the radio, if there is one; otherwise the agent is silent."""
         self.agent = agent
         self.says_anything = says_anything
 
@@ -33,7 +33,7 @@ class Opponent:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Raises TypeError where the agent cannot be pickled."""
+        """Raises TypeError if the agent cannot be pickled."""
         try:
             return _unpickled, (pickle.dumps(self.agent), self.says_anything)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
@@ -60,7 +60,7 @@ class RunningGame:
         self._seats = {player: Seat(player, np.random.default_rng([seed, player])) for player in agents}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what copies are made of; raises TypeError where an opponent remembers what cannot be copied."""
+        """Returns the state for copies; raises TypeError if the memory of an opponent cannot be copied."""
         for player, seat in self._seats.items():
             try:
                 copy.deepcopy(seat.memory)
@@ -73,34 +73,34 @@ class RunningGame:
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """Returns who has won a game that is over, the dead of a winning team included."""
+        """Returns the winners of a finished game, including dead members of a winning team."""
         if not self.done:
             return ()
         return tuple(player for player, reward in enumerate(self.rewards) if reward > 0)
 
     def is_over_for(self, player: int) -> bool:
-        """Returns whether a player has its last reward: the game is over, or its death has been paid.
+        """Returns whether a player has received its last reward: the game is over, or its death has been penalised.
 
-        A death by walls that close in counts from the step after. Only the dead of a free-for-all are paid -1 before
-        the game is over.
+        Deaths by collapsing walls count from the next step on. Only in a free-for-all do the dead get -1 before the
+        end.
         """
         return self.done or self.rewards[player] < 0
 
     def observation(self, player: int, form: Form = "dictionary") -> Any:
-        """Returns what `player` observes: planes `[23, n, n]`, or the reference's dictionary."""
+        """Returns the observation of `player`: planes `[23, n, n]`, or the reference's dictionary."""
         if form == "planes":
             return self.state.observation(player)
         return observe(self.state, player, self.messages[(player + 2) % len(self.messages)])
 
     def heard(self, player: int) -> dict[str, Any]:
-        """Returns what goes into the `info` of a player: with radio, the words that its team mate sent."""
+        """Returns the entries of a player's `info`: with radio, the words sent by its teammate."""
         return {"message": self.messages[(player + 2) % len(self.messages)]} if self._has_radio else {}
 
     def step(self, actions: Mapping[int, Any]) -> None:
-        """Plays the given actions, the agents' own for their seats, and Stop for all others.
+        """Plays the given actions, those of agents in their seats, and Stop for the others.
 
-        Raises ValueError for an action that is none. The dead stop and say nothing, as do agents but for `random`,
-        whose words are as random as its moves.
+        Raises ValueError for an invalid action. Dead players stop and are silent, as are agents except `random`, which
+        sends random words.
         """
         living = self.state.living
         moves = [0] * len(self.rewards)
@@ -129,10 +129,10 @@ class RunningGame:
 
 
 class HasRunningGame:
-    """What environments of one seat and of all have in common: a game in progress, which can be seen."""
+    """Base of the environments for one or all seats: a game in progress that can be rendered."""
 
     def __init__(self, render_mode: str | None) -> None:
-        """Raises ValueError for what is none of `RENDER_MODES` and not None."""
+        """Raises ValueError if the mode is neither None nor in `RENDER_MODES`."""
         if render_mode not in (None, *RENDER_MODES):
             raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
         self.render_mode = render_mode
@@ -156,9 +156,9 @@ class HasRunningGame:
 
 
 def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
-    """Returns the scripted agent of a name, or the agent itself.
+    """Returns the scripted agent with this name, or wraps a given agent.
 
-    Raises UsageError for an unknown name, and for an agent that is known to play on another board or with others.
+    Raises UsageError for an unknown name, or an agent known to be made for another board or number of players.
     """
     name = game.spec.name
     if not isinstance(agent, str):

@@ -1,4 +1,4 @@
-"""A state as things placed on a page, before anything is drawn."""
+"""The layout of a state, independent of the renderer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from moemcts_pommerman.glyphs import FADED, INK
 
 _BOARD_GLYPHS = {1: "rigid", 2: "wood", 6: "extra-bomb", 7: "incr-range", 8: "kick"}
-# In cells: around the board, above it, and per line of players below it.
+# Sizes in cells: around the board, above it, and per line of players below it.
 MARGIN = 0.4
 HEADER = 1.0
 LINE = 1.0
@@ -16,7 +16,7 @@ LINE = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A glyph with its upper left corner, in cells."""
+    """A glyph and its upper left corner, in cells."""
 
     glyph: str
     x: float
@@ -26,7 +26,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """A line of text whose vertical middle is at `y`, in cells; it starts or ends at `x`."""
+    """A line of text vertically centred at `y`, in cells; it starts or ends at `x`."""
 
     text: str
     x: float
@@ -45,7 +45,7 @@ class Scene:
 
 
 def board_glyphs(state: Any) -> list[tuple[str, int, int]]:
-    """Returns glyph, row and column of everything on the board, lower things first, without the floor."""
+    """Returns glyph, row and column of everything on the board except the floor, bottom layers first."""
     arrays = state.arrays()
     board, agents, bombs = arrays["board"].tolist(), arrays["agents"].tolist(), arrays["bombs"].tolist()
     placed = [
@@ -54,7 +54,7 @@ def board_glyphs(state: Any) -> list[tuple[str, int, int]]:
         for column, value in enumerate(line)
         if value in _BOARD_GLYPHS
     ]
-    # Oldest first, so that the youngest flame of a cell, which burns longest, is the one that shows.
+    # Oldest first, so that the youngest flame of a cell, which burns longest, is shown.
     burning = {(row, column): life for row, column, life in arrays["flames"].tolist()}
     placed += [(f"flame{life}", row, column) for (row, column), life in burning.items()]
     placed += [(f"bomb{min(life, 9)}", row, column) for row, column, _, life, _, _ in bombs]
@@ -66,7 +66,7 @@ def board_glyphs(state: Any) -> list[tuple[str, int, int]]:
 
 
 def describe_player(agent: list[int]) -> str:
-    """Returns what a player has, from its row of `PommermanState.arrays()['agents']`."""
+    """Returns a description of a player, from its row of `PommermanState.arrays()['agents']`."""
     _, _, ammo, strength, can_kick, alive = agent
     if not alive:
         return "dead"
@@ -75,7 +75,7 @@ def describe_player(agent: list[int]) -> str:
 
 
 def make_scene(state: Any, caption: str = "") -> Scene:
-    """Returns the board with the step and a caption above and the players below."""
+    """Returns the board, with the step and a caption above it and the players below."""
     n = state.rules.board_size
     arrays = state.arrays()
     top = HEADER

@@ -1,4 +1,4 @@
-"""The reference's observation dictionaries and actions as gymnasium spaces."""
+"""The reference's observation dictionaries and actions as Gymnasium spaces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from moemcts_pommerman import native
 
 Observation = dict[str, Any]
 Form = Literal["planes", "dictionary"]
-"""How environments show a state: as networks see it, or as the reference does."""
-# Words of a message: the reference's action space says 0..7, its documentation 1..8.
+"""The observations of environments: network planes, or the reference's dictionaries."""
+# Words of a message: 0..7 in the reference's action space, 1..8 in its documentation.
 _NUM_WORDS = 2
 _VOCABULARY = 8
 _MAX_ITEM = 13
@@ -23,16 +23,16 @@ SILENCE = (0, 0)
 
 
 def space_of(form: Form, rules: Any) -> gymnasium.Space[Any]:
-    """Returns the space of observations in that form; raises ValueError where there is no such form."""
+    """Returns the observation space of that form; raises ValueError for an unknown form."""
     if form not in get_args(Form):
         raise ValueError(f"expected observation 'planes' or 'dictionary', got {form!r}")
     return planes_space(rules) if form == "planes" else observation_space(rules)
 
 
 def observation_space(rules: Any) -> spaces.Dict:
-    """Returns the space of what `observe` returns.
+    """Returns the space of the results of `observe`.
 
-    Keys and values are the reference's. Its enums are their numbers and its lists tuples, since spaces know neither.
+    Keys and values are the reference's, with enums as numbers and lists as tuples, as spaces support neither.
     """
     n = rules.board_size
     strength = spaces.Discrete(_MAX_AMMO + 1)
@@ -63,10 +63,10 @@ def observation_space(rules: Any) -> spaces.Dict:
 
 
 def observe(state: Any, player: int, message: Sequence[int] = SILENCE) -> Observation:
-    """Returns what the reference's dictionary tells `player`; `message` is what the team mate sent.
+    """Returns the reference's observation dictionary of `player`; `message` is what the teammate sent.
 
-    `board` is uint8, the other four maps `[n, n]` are float64; `bomb_life` counts 9 down to 1 and `flame_life` 3 down
-    to 1, both 0 where there is none.
+    `board` is uint8, the other four maps `[n, n]` are float64; `bomb_life` counts down from 9 to 1 and `flame_life`
+    from 3 to 1, both 0 on other cells.
     """
     rules = state.rules
     seen = state.observed(player)
@@ -78,7 +78,7 @@ def observe(state: Any, player: int, message: Sequence[int] = SILENCE) -> Observ
     observation["enemies"] = tuple(seen["enemies"])
     observation["can_kick"] = int(seen["can_kick"])
     observation["game_type"] = rules.game_type
-    # The reference's module of the environment: v1 collapses, v2 has radio.
+    # The reference's module of the environment: v1 has collapsing walls, v2 radio.
     version = 2 if rules.has_radio else 1 if rules.first_collapse else 0
     observation["game_env"] = f"pommerman.envs.v{version}:Pomme"
     if rules.has_radio:
@@ -87,16 +87,16 @@ def observe(state: Any, player: int, message: Sequence[int] = SILENCE) -> Observ
 
 
 def action_space(rules: Any) -> gymnasium.Space[Any]:
-    """Returns the six moves, and for radio the move with two words of 0..7."""
+    """Returns the space of the six moves or, with radio, of a move with two words of 0..7."""
     if rules.has_radio:
         return spaces.MultiDiscrete([6] + [_VOCABULARY] * _NUM_WORDS)
     return spaces.Discrete(6)
 
 
 def split_action(action: Any) -> tuple[int, tuple[int, int]]:
-    """Returns the move and the message of an action, which may be the move alone.
+    """Returns the move and the message of an action, which may be only the move.
 
-    Raises ValueError unless these are whole numbers, the move is 0..5, and what comes with it are two words of 0..7.
+    Raises ValueError unless these are integers, the move is 0..5, and the message consists of two words of 0..7.
     """
     given = np.atleast_1d(np.asarray(action))
     are_whole = given.dtype.kind in "iuf" and given.shape in ((1,), (1 + _NUM_WORDS,)) and not np.any(given % 1)
@@ -110,12 +110,12 @@ def split_action(action: Any) -> tuple[int, tuple[int, int]]:
 
 
 def random_words(rng: np.random.Generator) -> tuple[int, int]:
-    """Returns a message of two words, any as likely as any other."""
+    """Returns a uniformly random message of two words."""
     first, second = rng.integers(_VOCABULARY, size=_NUM_WORDS).tolist()
     return first, second
 
 
 def planes_space(rules: Any) -> spaces.Box:
     """Returns the space of the 23 planes that networks see."""
-    # The largest number is that of the own bombs in all, at most 20, in fifths.
+    # The largest value is the number of own bombs, at most 20, divided by 5.
     return spaces.Box(-1.0, 4.0, (len(native.planes()), rules.board_size, rules.board_size), np.float32)

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium that can be copied, as games of one player: `gymnasium:CartPole-v1`."""
+"""Gymnasium environments that can be copied, as single-player games: `gymnasium:CartPole-v1`."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts.splitmix import mixed
 
 DEFAULT_DISCOUNT = 0.97
-"""Looks about 33 steps ahead: in units of so near a horizon a search can tell rewards apart."""
+"""A horizon of about 33 steps, short enough for the unit of value to leave rewards distinguishable in a search."""
 DEFAULT_STEPS = 200
-"""Steps of an episode where the environment names no limit."""
+"""Steps of an episode if the environment has no limit."""
 MOST_KEPT = 256
-"""Numbers of an observation that datasets keep; where there are more, an episode is played again to see them."""
+"""Maximum size of an observation stored in datasets; larger ones are recomputed by replaying the episode."""
 _LAST = struct.Struct("<d?")
-"""What the last step of a packed episode paid, and whether it was the last of all."""
+"""The reward of a packed episode's last step, and whether the episode ended with it."""
 
 Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
-"""By state and action: probability, next state, reward and whether the episode ends there, of each outcome."""
+"""By state and action: probability, next state, reward and whether the episode ends, of each outcome."""
 
 
 @dataclass(frozen=True)
 class _Moment(State):
-    """Where the one player stands after some steps, the last of which was paid."""
+    """The state of the only player after some steps, the last of which had a reward."""
 
     paid: float = field(default=0.0, kw_only=True)
     """The reward of the last step, in units of value."""
@@ -53,16 +53,16 @@ _M = TypeVar("_M", bound=_Moment)
 
 @dataclass(frozen=True)
 class Episode(_Moment):
-    """An environment after some steps; a step is made on a copy."""
+    """An environment after some steps; further steps are made on copies."""
 
     game: GymnasiumGame
     env: Any = field(compare=False)
-    """The environment; None in an episode of a dataset, which is played again where a step is asked for."""
+    """The environment; None in an episode from a dataset, which is replayed when a step is needed."""
     seed: int
     actions: tuple[Action, ...]
     seen: FloatArray = field(compare=False)
     course: int | None = field(default=None, compare=False)
-    """The key, mixed step by step, as an episode can be long; None where it is mixed when it is asked for."""
+    """The key, hashed step by step, as episodes can be long; None if it is computed lazily."""
 
     @property
     def ply(self) -> int:
@@ -76,14 +76,14 @@ class Episode(_Moment):
         return range(self.game.spec.num_actions)
 
     def play(self, actions: Sequence[Action]) -> Episode:
-        """Returns the episode one step on; raises ValueError for an action that there is not."""
+        """Returns the episode after one more step; raises ValueError for an invalid action."""
         (action,) = actions
         played = self if self.env is not None else self.game.replayed(self.seed, self.actions)
         return played.after(int(action), *environments.copied(played.env))
 
     def after(self, action: Action, env: Any, generators: Sequence[Any]) -> Episode:
-        """Returns the episode one step on; `env`, which stands where this one does, makes the step and draws from none
-        of its generators.
+        """Returns the episode after one more step, made on `env`, which is a copy in the current state; raises
+        UsageError if the step draws from any of its generators.
         """
         self.game.check_action(action)
         before = environments.states_of(generators)
@@ -103,14 +103,14 @@ class Episode(_Moment):
 
 @dataclass(frozen=True)
 class Place(_Moment):
-    """A state of an environment whose transitions are a table, or what chance has still to decide after an action."""
+    """A state of an environment with a transition table, or a chance node after an action."""
 
     game: TableGame
     place: int
     step: int = 0
     ply: int = 0
     action: Action | None = None
-    """What was done here, where chance decides what comes of it."""
+    """The action taken here, if the outcome is still to be sampled."""
 
     @property
     def active_players(self) -> tuple[Player, ...]:
@@ -123,7 +123,7 @@ class Place(_Moment):
 
     @property
     def outcomes(self) -> Sequence[tuple[float, int, float, bool]]:
-        """What may come of the action, where chance decides."""
+        """The possible outcomes of the action at a chance node."""
         return () if self.action is None else self.game.outcomes(self.place, self.action)
 
     def chances(self) -> FloatArray:
@@ -132,7 +132,7 @@ class Place(_Moment):
         return np.array([chance for chance, *_ in self.outcomes], dtype=np.float32)
 
     def play(self, actions: Sequence[Action]) -> Place:
-        """Returns what comes of an action, or of an outcome; raises ValueError where there is no such."""
+        """Returns the state after an action or an outcome; raises ValueError if it is invalid."""
         (action,) = actions
         if self.action is not None:
             if not 0 <= action < len(self.outcomes):
@@ -158,17 +158,18 @@ class Place(_Moment):
 
 
 class _EnvironmentGame(Game[_M]):
-    """An environment with discrete actions as a game of one player.
+    """An environment with discrete actions as a single-player game.
 
-    Rewards are paid on the way, in units that no sum of discounted rewards of an episode exceeds, so that values stay
-    in [-1, 1]. Observations are those of the environment: boxes as they are, other spaces flattened. The
-    wrappers that an environment is registered with belong to it.
+    Rewards are in units that no discounted sum of an episode exceeds, so that values stay in [-1, 1]. Observations are
+    those of the environment: boxes as they are, other spaces flattened. The wrappers that an environment is registered
+    with are part of it.
     """
 
     def __init__(self, name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 1.0, steps: int = 0) -> None:
-        """Takes the largest size of a single reward and the steps of an episode, 0 for the environment's own limit.
+        """Takes the largest absolute reward of a step and the maximum steps of an episode, 0 for the environment's
+        limit.
 
-        Raises UsageError with the reason where the environment does not exist or cannot be searched.
+        Raises UsageError with the reason if the environment does not exist or cannot be searched.
         """
         self._options: dict[str, Any] = {"discount": discount, "reward": reward, "steps": steps}
         self._name = name
@@ -208,7 +209,7 @@ class _EnvironmentGame(Game[_M]):
         return functools.partial(type(self), self._name, **self._options), ()
 
     def in_units(self, reward: float) -> float:
-        """Returns a reward in units of value; raises UsageError for one that is larger than expected, or no number."""
+        """Returns a reward in units of value; raises UsageError if it is NaN or larger than expected."""
         if math.isnan(reward):
             raise self._refusal("a step paid nan, which is no number")
         if abs(reward) > self._most:
@@ -219,7 +220,7 @@ class _EnvironmentGame(Game[_M]):
         return reward / self._unit
 
     def encode(self, seen: Any) -> FloatArray:
-        """Returns an observation of the environment as numbers, which its later steps do not change."""
+        """Returns an observation as a copied array of numbers."""
         space = self.env.observation_space
         flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
         return np.atleast_1d(np.array(flat, dtype=np.float32))
@@ -230,25 +231,25 @@ class _EnvironmentGame(Game[_M]):
             raise ValueError(f"expected an action below {self.spec.num_actions}, got {action}")
 
     def _reset(self, seed: int) -> tuple[Any, Any]:
-        """Returns a copy of the environment that has just been reset, and what is seen there."""
+        """Returns a freshly reset copy of the environment, and its first observation."""
         env, _ = environments.copied(self.env)
         seen, _ = env.reset(seed=int(seed) % 2**31)
         return env, seen
 
     @abstractmethod
     def _plies_per_step(self) -> int:
-        """Returns how many plies a step has at most."""
+        """Returns the maximum number of plies per step."""
 
     @abstractmethod
     def _check_steps(self) -> None:
-        """Raises UsageError where the steps are none that can be searched, or pay more than was named."""
+        """Raises UsageError if steps cannot be searched, or have larger rewards than declared."""
 
     def _refusal(self, reason: str) -> UsageError:
         return UsageError(f"gymnasium:{self._name} cannot be searched here: {reason}")
 
 
 class GymnasiumGame(_EnvironmentGame[Episode]):
-    """An environment whose steps are made on copies of it and draw no random numbers."""
+    """An environment that is copied for each step, and whose steps draw no random numbers."""
 
     def initial_state(self, seed: int = 0) -> Episode:
         env, seen = self._reset(seed)
@@ -269,12 +270,12 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
 
     def render(self, state: Episode) -> str:
         space = self.env.observation_space
-        # Some spaces can be asked for what whole numbers stand for, but not for what the same numbers do as floats.
+        # Some spaces can unflatten integers, but not the same numbers as floats.
         seen = state.seen.astype(spaces.flatten_space(space).dtype)
         return f"step {state.ply}: {spaces.unflatten(space, seen)}"
 
     def pack(self, states: Sequence[Episode]) -> Packed:
-        """Returns the texts and, unless it is large, behind each what was seen, so that no step is made to read it."""
+        """Returns the texts, each with its observation unless that is large, so that reading them makes no steps."""
         return Packed.of([self._row(state) for state in states])
 
     def unpack(self, packed: Packed, players: IntArray) -> Views:
@@ -282,13 +283,13 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
         return self.views([(self._episode(row), int(player)) for row, player in zip(rows, players, strict=True)])
 
     def replayed(self, seed: int, actions: Sequence[Action]) -> Episode:
-        """Returns the episode after actions; raises ValueError for one that there is not."""
+        """Returns the episode after actions; raises ValueError for an invalid one."""
         state = self.initial_state(seed)
         env, generators = environments.copied(state.env)
         for action in actions:
             if not state.active_players:
                 raise ValueError(f"the episode has ended after {state.ply} steps")
-            # Nobody else has what is on the way, so it is copied once.
+            # The intermediate states are not shared, so the environment is copied only once.
             state = state.after(action, env, generators)
         return state
 
@@ -311,8 +312,8 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
         return 1
 
     def _check_steps(self) -> None:
-        """Raises UsageError where steps draw random numbers, so that a search would not see what happens, or pay more
-        than was named.
+        """Raises UsageError if steps draw random numbers, which a search could not account for, or have larger rewards
+        than declared.
         """
         rng = np.random.default_rng(0)
         for seed in range(environments.NUM_PROBES):
@@ -346,7 +347,7 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
 
 
 class TableGame(_EnvironmentGame[Place]):
-    """An environment whose transitions are a table `P`: where an action has several outcomes, chance moves."""
+    """An environment with a transition table `P`; actions with several outcomes lead to chance nodes."""
 
     def __init__(self, name: str, **options: Any) -> None:
         env = environments.make_environment(name)
@@ -360,11 +361,11 @@ class TableGame(_EnvironmentGame[Place]):
         return Place(self, int(seen))
 
     def outcomes(self, place: int, action: Action) -> Sequence[tuple[float, int, float, bool]]:
-        """Returns what may come of an action: probability, state, reward and whether it is over."""
+        """Returns the outcomes of an action: probability, state, reward and whether the episode ends."""
         return self.table[place][self.first_action + action]
 
     def parse_state(self, text: str) -> Place:
-        """Returns the position written as six numbers: state, step, ply, action or -, reward, 1 if it is over."""
+        """Returns the position written as six fields: state, step, ply, action or -, reward, 1 if it is over."""
         try:
             place, step, ply, action, paid, is_over = text.split()
             if int(place) not in self.table:
@@ -390,7 +391,7 @@ class TableGame(_EnvironmentGame[Place]):
         return 1 + has_chance
 
     def _check_steps(self) -> None:
-        """Raises UsageError where the table pays more than was named, or steps do what is not in it."""
+        """Raises UsageError if the table has larger rewards than declared, or steps deviate from it."""
         self.in_units(self._largest_reward())
         if fault := environments.fault_of_steps(self.table, self.env, self.num_steps):
             raise self._refusal(f"its table of transitions (`P`) {fault}")
@@ -400,7 +401,7 @@ class TableGame(_EnvironmentGame[Place]):
 
 
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> Game:
-    """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
+    """Returns an environment as a game; `reward` 0 means the largest in a table, or 1 without one."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
     return (GymnasiumGame if environments.table_of(environments.make_environment(name)) is None else TableGame)(
         name, **options

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: made, copied, and looked at for random numbers in their steps."""
+"""Gymnasium environments: creation, copies, and detection of random numbers in their steps."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import numpy as np
 from moemcts.errors import UsageError, first_line
 
 NUM_PROBES = 3
-"""Episodes that are tried to see what the steps of an environment do."""
+"""Number of episodes tried to examine the steps of an environment."""
 NUM_STEPS = 50
-"""Steps of these at most."""
+"""Maximum number of steps of each of these."""
 TOLERANCE = 1e-4
-"""How far chances may be from a sum of 1, as in the search."""
+"""Largest deviation of a sum of probabilities from 1, as in the search."""
 
 
 def make_environment(name: str) -> Any:
-    """Returns an environment that ends no episode at a limit of steps.
+    """Returns an environment without a step limit.
 
-    Raises UsageError where there is none of that name, or Gymnasium cannot make it.
+    Raises UsageError if the name is unknown, or if Gymnasium cannot create it.
     """
     if name not in gymnasium.registry:
         near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.5)
@@ -35,7 +35,7 @@ def make_environment(name: str) -> Any:
             hint = "; no module is imported by a name: give yours an entry point in the group 'moemcts'"
         raise UsageError(f"Gymnasium has no environment named {name!r}{hint}")
     spec = copy.copy(gymnasium.spec(name))
-    # The game counts the steps, and never makes one too early.
+    # The game counts the steps itself, and always resets first.
     spec.max_episode_steps, spec.order_enforce = None, False
     try:
         return gymnasium.make(spec, disable_env_checker=True)
@@ -44,19 +44,19 @@ def make_environment(name: str) -> Any:
 
 
 def copied(env: Any) -> tuple[Any, list[Any]]:
-    """Returns a copy of an environment that shares what never changes, and all that its steps can draw numbers from."""
+    """Returns a copy of an environment that shares its constant parts, and the generators that its steps can use."""
     shared = (*spaces_of(env), env.unwrapped.spec, table_of(env.unwrapped))
     known = {id(part): part for part in shared}
     twin = copy.deepcopy(env, known)
-    # Spaces are shared, with what they draw from.
+    # Spaces are shared, and so are their generators.
     return twin, [*_sources(known), *(space.np_random.bit_generator for space in spaces_of(env))]
 
 
 def table_of(env: Any) -> Any:
-    """Returns the table of transitions of an environment; None where there is none, whatever else it calls `P`.
+    """Returns the transition table of an environment; None if its attribute `P` is missing or something else.
 
-    That of an environment in a wrapper is not the wrapper's. Where the start is not observed as the number of its
-    state, nobody knows which state it is.
+    The table of a wrapped environment is not used. The observation has to be the number of the state, as otherwise the
+    initial state would be unknown.
     """
     table = getattr(env, "P", None)
     is_table = isinstance(table, Mapping) and all(isinstance(row, Mapping) for row in table.values())
@@ -65,7 +65,7 @@ def table_of(env: Any) -> Any:
 
 
 def fault_of(table: Mapping[int, Any], env: Any) -> str | None:
-    """Returns why an environment's table of transitions cannot be searched, None where it can."""
+    """Returns why the transition table of an environment cannot be searched, or None if it can."""
     actions = _actions_of(env)
     rows = [ways for row in table.values() for ways in row.values()]
     goes_on = {state for ways in rows for _, state, _, is_over in ways if not is_over}
@@ -74,7 +74,7 @@ def fault_of(table: Mapping[int, Any], env: Any) -> str | None:
             return f"has no action {missing[0]} in state {place}"
         for action in actions:
             if not row[action] and place not in goes_on:
-                # Where all is over, nothing need come of anything.
+                # A state in which every episode is over needs no outcomes.
                 continue
             chances = [float(chance) for chance, *_ in row[action]]
             if not all(chance >= 0 for chance in chances) or not math.isclose(sum(chances), 1, abs_tol=TOLERANCE):
@@ -88,7 +88,7 @@ def fault_of(table: Mapping[int, Any], env: Any) -> str | None:
 
 
 def fault_of_steps(table: Mapping[int, Any], env: Any, num_steps: int) -> str | None:
-    """Returns what steps of an environment do that is not in its table, None where that is nothing."""
+    """Returns how steps of an environment deviate from its table, or None if they do not."""
     rng = np.random.default_rng(0)
     probe, _ = copied(env)
     step = num_steps
@@ -109,15 +109,15 @@ def _actions_of(env: Any) -> range:
 
 
 def spaces_of(env: Any) -> list[Any]:
-    """Returns the spaces of an environment and of those in it, where it is a wrapper."""
+    """Returns the spaces of an environment and, for a wrapper, of the environments inside."""
     inner = spaces_of(env.env) if isinstance(env, gymnasium.Wrapper) else []
     return [env.action_space, env.observation_space, *inner]
 
 
 def probes(env: Any, seed: int) -> tuple[Any, Any, list[Any]]:
-    """Returns two equal copies of an environment after `reset(seed)`, and all that the first can draw numbers from."""
+    """Returns two equal copies of an environment after `reset(seed)`, and all generators of the first."""
     twin = copy.deepcopy(env)
-    # What a space draws from is made when it is first asked for.
+    # The generators of spaces are created lazily.
     for space in spaces_of(twin):
         space.seed(seed)
     twin.reset(seed=seed)
@@ -127,20 +127,20 @@ def probes(env: Any, seed: int) -> tuple[Any, Any, list[Any]]:
 
 
 def _sources(known: Mapping[int, Any]) -> list[Any]:
-    """Returns what numbers are drawn from of all that was copied."""
-    # Every generator of NumPy has one of bits in it.
+    """Returns the random generators among all copied objects."""
+    # Every NumPy generator contains a bit generator.
     return [part for part in known.values() if isinstance(part, np.random.BitGenerator | random.Random)]
 
 
 def states_of(generators: Sequence[Any]) -> tuple[Any, ...]:
-    """Returns where generators are, and Python's that all code shares.
+    """Returns the states of generators and of Python's global one.
 
-    NumPy's that all code shares is not among them: to ask for its state takes as long as a step of a small environment.
+    NumPy's global one is not included: reading its state takes as long as a step of a small environment.
     """
     own = [one.getstate() if isinstance(one, random.Random) else one.state for one in generators]
     return pickle.dumps(own), random.getstate()
 
 
 def shared_state() -> bytes:
-    """Returns where NumPy's generator is that all code shares."""
+    """Returns the state of NumPy's global generator."""
     return pickle.dumps(np.random.get_state(legacy=False))  # noqa: NPY002

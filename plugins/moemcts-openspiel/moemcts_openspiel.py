@@ -1,4 +1,4 @@
-"""OpenSpiel's games of perfect information for moemcts: `openspiel:breakthrough(rows=6,columns=6)`."""
+"""OpenSpiel's perfect-information games for moemcts: `openspiel:breakthrough(rows=6,columns=6)`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts.splitmix import mixed
 
 MOST_ACTIONS = 100_000
-"""A policy has an entry for each action of a game; beyond this no network is made for it."""
+"""Maximum number of actions; a policy has an entry for each action of a game."""
 _REFUSALS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
-"""What OpenSpiel raises for parameters; those that its C++ does not foresee come as what its libraries raise."""
+"""Exceptions of OpenSpiel for parameters, including those of its libraries for cases that its C++ does not check."""
 _KINDS = {int: "a whole number", float: "a number such as 2.0", bool: "True or False", str: "text", dict: "a game"}
 
 Information, Dynamics, Chance, Rewards, Utility = (
@@ -46,9 +46,9 @@ Information, Dynamics, Chance, Rewards, Utility = (
 
 @dataclass(frozen=True, eq=False)
 class Position(State):
-    """A position of OpenSpiel, which is cloned before anything is played on it.
+    """A position of OpenSpiel, which is cloned for every move.
 
-    Positions of one game that the same actions led to are equal.
+    Positions of one game reached by the same actions are equal.
     """
 
     game: OpenSpielGame
@@ -56,9 +56,10 @@ class Position(State):
     """The `pyspiel.State`."""
     ply: int = 0
     course: int = 0
-    """A hash of all that was played: OpenSpiel's positions may depend on any of it."""
+    """A hash of all actions played: OpenSpiel's positions may depend on any of them."""
     paid: FloatArray | None = None
-    """What the step into this position paid each player, in units of value; None where nothing is paid on the way."""
+    """The rewards of the step into this position by player, in units of value; None if the game has only final returns.
+    """
     _names: dict[Player, dict[Action, str]] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
@@ -114,13 +115,13 @@ class Position(State):
         return np.zeros(self.game.spec.num_players, dtype=np.float32) if self.paid is None else self.paid
 
     def returns(self) -> FloatArray:
-        """Returns the result of a finished game, `[P]`; zeros where all of it was paid on the way."""
+        """Returns the result of a finished game, `[P]`; zeros if all of it was paid as rewards."""
         if self.paid is not None or not self.spiel.is_terminal():
             return np.zeros(self.game.spec.num_players, dtype=np.float32)
         return self.game.in_units(self.spiel.returns())
 
     def names(self, player: Player) -> dict[Action, str]:
-        """Returns OpenSpiel's names of the legal actions, with their numbers where several have the same."""
+        """Returns OpenSpiel's names of the legal actions, with their numbers if names are ambiguous."""
         if player not in self._names:
             who = self.spiel.current_player() if player == CHANCE else player
             plain = {a: " ".join(self.spiel.action_to_string(who, a).split()) for a in self.legal_actions(player)}
@@ -138,31 +139,31 @@ class Position(State):
 
 
 class OpenSpielGame(Game[Position]):
-    """A game of OpenSpiel, with the parameters that its name is written with.
+    """A game of OpenSpiel, named with its parameters.
 
-    Returns are scaled by the game's bounds: `score_unit` is what a value of 1 is in OpenSpiel's own numbers. Where
-    rewards are paid on the way they are `rewards()`, and the returns at the end are zero.
+    Returns are scaled by the game's bounds: `score_unit` is a value of 1 in OpenSpiel's own numbers. In games with
+    rewards these are `rewards()`, and the final returns are zero.
     """
 
     def __init__(self, name: str) -> None:
-        """Raises UsageError with the reason where the game does not exist or cannot be searched."""
+        """Raises UsageError with the reason if the game does not exist or cannot be searched."""
         try:
             self.spiel = _load(name)
             kind = self.spiel.get_type()
             _check(self.spiel, kind)
-            # Sizes of which there is no board are found by some games as late as here.
+            # Some games detect unsupported board sizes only here.
             self.spiel.new_initial_state()
         except _REFUSALS as error:
             raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {_line(error)}") from None
         self.has_observations = bool(kind.provides_observation_tensor)
         self.pays_on_the_way = kind.reward_model == Rewards.REWARDS
         low, high = self.spiel.min_utility(), self.spiel.max_utility()
-        # What is still to come is the difference of two sums of rewards.
+        # The remaining return is a difference between two sums of rewards.
         self._unit = (high - low if self.pays_on_the_way else max(abs(low), abs(high))) or 1.0
         shape = self.spiel.observation_tensor_shape() if self.has_observations else _information_shape(self.spiel)
         if 0 in shape or not self.spiel.num_distinct_actions():
             raise UsageError(f"openspiel:{name}: expected a larger board, got one with nothing on it")
-        # With one player some games still say that they are of zero sum.
+        # Some single-player games declare themselves zero-sum.
         has_sum = kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) and self.spiel.num_players() > 1
         total = self.spiel.utility_sum() if has_sum else None
         try:
@@ -182,11 +183,11 @@ class OpenSpielGame(Game[Position]):
         return type(self), (str(self.spiel),)
 
     def in_units(self, scores: Any) -> FloatArray:
-        """Returns scores of OpenSpiel in units of value, `[P]`."""
+        """Returns OpenSpiel's scores in units of value, `[P]`."""
         return (np.asarray(scores) / self._unit).astype(np.float32)
 
     def initial_state(self, seed: int = 0) -> Position:
-        """Returns the first position in which a player moves; the seed draws what chance does before."""
+        """Returns the first position with a player to move; preceding chance outcomes are sampled from the seed."""
         rng = np.random.default_rng(seed)
         position = self._root()
         while position.active_players == (CHANCE,):
@@ -194,7 +195,7 @@ class OpenSpielGame(Game[Position]):
         return position
 
     def parse_state(self, text: str) -> Position:
-        """Returns the position after the actions in `text`, joint ones with commas, from the very beginning."""
+        """Returns the position after the actions in `text`, with commas in joint actions, starting at the root."""
         position = self._root()
         for number, word in enumerate(text.split(), start=1):
             try:
@@ -211,7 +212,7 @@ class OpenSpielGame(Game[Position]):
         return " ".join(",".join(map(str, joint)) for joint in self._course(state))
 
     def format_action(self, state: Position, player: Player, action: Action) -> str:
-        """Returns OpenSpiel's name of the action, with its number where another legal one has the same name."""
+        """Returns OpenSpiel's name of the action, with its number if the name is ambiguous."""
         return state.names(player)[action]
 
     def render(self, state: Position) -> str:
@@ -232,9 +233,9 @@ class OpenSpielGame(Game[Position]):
         return Position(self, self.spiel.new_initial_state(), paid=paid)
 
     def _after(self, history: Sequence[int]) -> Position:
-        """Returns the position after OpenSpiel's own list of actions, a joint one being that of every player.
+        """Returns the position after OpenSpiel's action history, in which joint actions cover all players.
 
-        Raises ValueError where one of them is illegal.
+        Raises ValueError if an action is illegal.
         """
         spiel, root = self.spiel.new_initial_state(), self._root()
         ply = course = 0
@@ -253,7 +254,7 @@ class OpenSpielGame(Game[Position]):
 
 
 def _played(spiel: Any, history: Sequence[int]) -> Iterator[list[int]]:
-    """Plays OpenSpiel's own list of actions; yields those of the active players after each step."""
+    """Plays OpenSpiel's action history; yields the actions of the active players after each step."""
     done, num_players = 0, spiel.num_players()
     while done < len(history):
         if spiel.is_simultaneous_node():
@@ -269,7 +270,7 @@ def _played(spiel: Any, history: Sequence[int]) -> Iterator[list[int]]:
 
 
 def make(name: str, **options: Any) -> OpenSpielGame:
-    """Returns a game; raises UsageError for options, as parameters of OpenSpiel are part of the name."""
+    """Returns a game; raises UsageError for options, as OpenSpiel's parameters are part of the name."""
     if options:
         given = ",".join(f"{option}={value}" for option, value in options.items())
         short = name.partition("(")[0]
@@ -290,7 +291,7 @@ def register_games() -> Sequence[Registration]:
 
 
 def why_not(name: str) -> str:
-    """Returns in one line why a game of OpenSpiel cannot be searched; nothing where it can."""
+    """Returns why a game of OpenSpiel cannot be searched, in one line; empty if it can."""
     try:
         OpenSpielGame(name)
     except UsageError as error:
@@ -299,9 +300,9 @@ def why_not(name: str) -> str:
 
 
 def _load(name: str) -> Any:
-    """Returns OpenSpiel's game; what is wrong with a name is told here as far as it can be.
+    """Returns OpenSpiel's game, after checking the name as far as possible.
 
-    OpenSpiel itself also prints what it raises, and of some numbers it does not stop at raising.
+    OpenSpiel prints the errors that it raises, and aborts on some invalid numbers.
     """
     known = {kind.short_name: kind for kind in pyspiel.registered_games()}
     short, bracket, rest = name.partition("(")
@@ -317,9 +318,9 @@ def _load(name: str) -> Any:
 
 
 def _check_parameters(name: str, given: dict[str, Any], known: dict[str, Any]) -> None:
-    """Raises UsageError for a parameter that a game does not have, and for a value of another type or below 0.
+    """Raises UsageError for an unknown parameter, or for a value of another type or below 0.
 
-    No size or number is negative but those that are where nobody names them.
+    Sizes and numbers may be negative only if their defaults are.
     """
     game = given.pop("name")
     if game not in known:
@@ -340,21 +341,21 @@ def _check_parameters(name: str, given: dict[str, Any], known: dict[str, Any]) -
 
 
 def _example(game: str) -> str:
-    """Returns how a game is written with a parameter."""
+    """Returns an example of a game's name with a parameter."""
     kinds = [kind.parameter_specification for kind in pyspiel.registered_games() if kind.short_name == game]
     plain = [f"{name}={value}" for kind in kinds for name, value in sorted(kind.items()) if type(value) is int]
     return f"openspiel:{game}({plain[0]})" if plain else "openspiel:breakthrough(rows=6,columns=6)"
 
 
 def _line(error: Exception) -> str:
-    """Returns what OpenSpiel says in one line."""
+    """Returns OpenSpiel's error message in one line."""
     if isinstance(error, IndexError):
         return "it needs parameters, of which one is missing"
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def _check(spiel: Any, kind: Any) -> None:
-    """Raises UsageError with the reason where a game cannot be searched."""
+    """Raises UsageError with the reason if a game cannot be searched."""
     reasons = {
         "it is over after one move of all, so there is nothing to look ahead to; name it as the stage of a game that "
         f"goes on: openspiel:repeated_game(stage_game={spiel},num_repetitions=10)": kind.information
