@@ -1,15 +1,15 @@
-"""What of a network makes its search stronger: its policy, its value, and how loudly each is heard.
+"""Which parts of a network strengthen its search: the policy, the value, and how they are weighted.
 
     python benchmarks/ablations.py EXPERTS [EXPERTS ...] [--arm ARM ...] [--simulations 50] [--games 200]
                                    [--also LABEL EXPERTS ...] [--seed SEED] [--out FOLDER] [--record]
 
-An arm is `both`, `policy` (every position is even), `value` (every action is equally good) or `constant` (neither),
-with settings of the search after a question mark: `both?uniform_share=0.5`. All arms play the same boards, seats and
-seeds against a table of the game's default agent, which the search expects. Several folders of experts are trainings
-of the same network, each on boards of its own, which are those of its seed: SEED and the numbers after it. Differences
-then have their intervals over trainings. Another network, `--also`, has as many trainings and plays the same arms on
-the same boards; they are compared with the first one's. Games are kept in the folder, a file per training and arm: the
-same command goes on where it stopped, with more arms and networks too.
+An arm is `both`, `policy` (the value of every position is 0), `value` (uniform policy) or `constant` (neither),
+optionally with search settings after a question mark: `both?uniform_share=0.5`. All arms play the same boards, seats
+and seeds against a table of the game's default agent, which is also the search's opponent model. Several folders of
+experts are trainings of the same network, each on its own boards, given by consecutive seeds from SEED on; intervals of
+differences are then over trainings. A further network, `--also`, has the same number of trainings, plays the same arms
+on the same boards, and is compared with the first one. Games are kept in the folder, a file per training and arm: the
+same command resumes there, also with more arms and networks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MAX_PARALLEL = 128
 
 
 class PolicyAlone:
-    """Has a network's policy, and thinks every position even."""
+    """Uses a network's policy, with a value of 0 for every position."""
 
     def __init__(self, network: Evaluator) -> None:
         self._network = network
@@ -68,7 +68,7 @@ class PolicyAlone:
 
 @dataclass(frozen=True)
 class Ablation:
-    """One network in one search, part by part; another one than the first has a label, which its arms begin with."""
+    """A network in a search, ablated part by part; further networks have a label, the prefix of their arms."""
 
     game: Game
     experts: Path
@@ -78,11 +78,11 @@ class Ablation:
     label: str = ""
 
     def named(self, arm: str) -> str:
-        """Returns what an arm of this network is called among those of others."""
+        """Returns the name of an arm of this network, with the label if there is one."""
         return f"{self.label}: {arm}" if self.label else arm
 
     def agent(self, arm: str) -> SearchAgent:
-        """Returns the search of an arm; raises SystemExit for a part that there is none of."""
+        """Returns the search agent of an arm; raises SystemExit for an unknown part."""
         part, options = parse_reference(arm)
         if part not in PARTS:
             raise SystemExit(f"expected an arm that begins with {', '.join(PARTS)}, got {arm!r}")
@@ -92,7 +92,7 @@ class Ablation:
         return SearchAgent(self.game, self.evaluator(part), config, opponents=self._field(), name=self.named(arm))
 
     def play(self, arm: str, num_games: int, folder: Path) -> list[GameRecord]:
-        """Plays the games of an arm, or what of them is not in the folder."""
+        """Plays the games of an arm that are not in the folder yet, and returns all."""
         num_boards, name = -(-num_games // self.game.spec.num_players), self.named(arm)
         schedule = match_schedule(
             self.game,
@@ -108,7 +108,7 @@ class Ablation:
         return play_match(self.game, schedule, Conditions(seed=self.seed, max_parallel=MAX_PARALLEL), journal=path)
 
     def result(self, games: dict[str, list[GameRecord]], than: str | None = None) -> MatchResult:
-        """Returns what the games of all arms, by their names, say of each other; differences are from `than`."""
+        """Returns the joint result of the games of all arms, by name; differences are relative to `than`."""
         return MatchResult(
             game=self.game.spec.name,
             arms=tuple(games),
@@ -119,7 +119,7 @@ class Ablation:
         )
 
     def evaluator(self, part: str) -> Evaluator:
-        """Returns what an arm asks; that of `value` has a policy, which its search does not hear."""
+        """Returns the evaluator of an arm; the policy of `value` is ignored by its search."""
         if part == "constant":
             return UniformEvaluator(self.game.spec)
         inference = Inference(named_backend(self.backend))
@@ -127,7 +127,7 @@ class Ablation:
         return PolicyAlone(network) if part == "policy" else network
 
     def digest(self, arm: str) -> str:
-        """Returns what tells the experts of an arm from others."""
+        """Returns what identifies the experts of an arm."""
         if arm.startswith("constant"):
             return ""
         return manifest_digest(self.experts, length=64)
@@ -137,8 +137,8 @@ class Ablation:
 
 
 def row_of(ablations: Sequence[Ablation], results: Sequence[MatchResult], arm: str, label: str) -> dict[str, Any]:
-    """Returns how often an arm of a network won, and on the same boards how much more often than the baseline, over
-    trainings; `label` is what the network is called that has no label of its own.
+    """Returns an arm's win rate, and its difference to the baseline's on the same boards, over trainings; `label` is
+    the name of the network without its own label.
     """
     ablation, result = ablations[0], results[0]
     label, baseline, name = ablation.label or label, f"{label}: {result.baseline}", ablation.named(arm)
@@ -165,7 +165,7 @@ def row_of(ablations: Sequence[Ablation], results: Sequence[MatchResult], arm: s
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experts", type=Path, nargs="+", help="a folder of experts, once per training")
     parser.add_argument("--game", default="pommerman")

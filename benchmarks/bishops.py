@@ -1,8 +1,8 @@
-"""What experts think of the 20 opposite-coloured bishop endgames of AlphaVile's Table 11, as rows of results.
+"""Evaluations by experts of the 20 opposite-coloured bishop endgames of AlphaVile's Table 11, as rows of results.
 
 python benchmarks/bishops.py FOLDER [FOLDER ...] [--record]
 
-A row per folder of experts: the mean of |value| over the 15 draws, best at 0, and of the winner's value over the five
+One row per folder of experts: the mean of |value| over the 15 draws, best at 0, and of the winner's value over the five
 wins, best at 1. The paper's networks have 0.4472 and 0.3988 for the draws, 0.5192 and 0.5186 for the wins.
 """
 
@@ -21,7 +21,7 @@ from moemcts_chess.bishops import assess, summary
 
 
 def main() -> None:
-    """Evaluates and prints; appends to the results where asked to."""
+    """Evaluates and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experts", type=Path, nargs="+", help="folders of experts for chess")
     add_option(parser)

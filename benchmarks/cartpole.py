@@ -1,4 +1,4 @@
-"""How long a search keeps CartPole's pole up with nothing learned: a constant, or playouts at random, at its leaves.
+"""How long a search without learning balances CartPole's pole, with a constant or random playouts at the leaves.
 
 python benchmarks/cartpole.py constant --simulations 256 --record
 python benchmarks/cartpole.py constant --simulations 1024 --discount 1 --c 0.1 --reuse --episodes 3 --record

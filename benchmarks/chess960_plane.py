@@ -1,10 +1,10 @@
-"""Experts that learned chess, rewritten to play Chess960: as they are, and deaf to the plane that says so.
+"""Experts trained on chess, converted to play Chess960: unchanged, and with the weights of the Chess960 plane zeroed.
 
     python benchmarks/chess960_plane.py EXPERTS OUT
 
-Writes OUT/heard and OUT/deaf, for `expert_duels.py --game chess960`. In chess that plane is always zero: what networks
-make of it in Chess960 are the weights that they began with. Deaf ones have zeros there, and see every position as one
-of chess.
+Writes OUT/heard and OUT/deaf, for `expert_duels.py --game chess960`. In chess the plane is always zero, so its weights
+keep their initial values, which take effect in Chess960. `deaf` sets them to zero, so that every position is treated as
+one of chess.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PLANE = "is960"
 
 
 def rewritten(experts: Path, out: Path) -> tuple[Path, Path]:
-    """Writes both, and returns the folders of those that hear the plane and of those that are deaf to it."""
+    """Writes both, and returns the folders of the unchanged experts and of those with zeroed weights."""
     game = plugins().game("chess960")
     loaded = load_networks(experts, plugins().game("chess"), plugins())
     manifest = loaded.manifest
@@ -52,7 +52,7 @@ def rewritten(experts: Path, out: Path) -> tuple[Path, Path]:
 
 @torch.no_grad()
 def deafen(network: nn.Module, plane: int) -> None:
-    """Sets to zero what the first convolution of a network makes of a plane; raises ValueError where there is none."""
+    """Zeroes the weights of a plane in a network's first convolution; raises ValueError if there is none."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             module.weight[:, plane] = 0

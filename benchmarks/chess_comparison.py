@@ -3,11 +3,12 @@
 python benchmarks/chess_comparison.py DATA OUT --minutes 60 [--seeds 2] [--device cuda] [--record]
                                       [--start EXPERTS --start-samples NUMBER]
 
-DATA is what `moemcts data import FILES --out DATA --validation 2012-09 --test 2017-05` wrote. The size follows from
-the time: a short measurement says how many samples the trainings can see in two thirds of it. With `--start` all of
-them begin with one network that has learned already: the single one goes on with all phases for as long as experts go
-on with theirs. Called again with the same OUT, it goes on, and refuses other settings; rows say the command that began
-it. Beside our tables stand the papers' (Helfenstein et al. 2024, Tables I and XIV), of 91 million positions.
+DATA is the output of `moemcts data import FILES --out DATA --validation 2012-09 --test 2017-05`. The number of samples
+follows from the time: a short measurement determines how many the trainings can process in two thirds of it. With
+`--start` all trainings begin with an already trained network: the single one continues on all phases for as long as the
+experts do on theirs. With an existing OUT the script resumes, and refuses other settings; rows have the command that
+started it. The papers' numbers (Helfenstein et al. 2024, Tables I and XIV), for 91 million positions, are shown next to
+ours.
 """
 
 from __future__ import annotations
@@ -86,26 +87,26 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
             "openings": options.openings,
             "backend": "torch" if on_gpu else "auto",
             "device": options.device,
-            # By itself float32 is computed with all of its digits, which tensor cores do not have.
+            # By default float32 is computed at full precision, which tensor cores do not support.
             **({"precision": "bf16"} if on_gpu else {}),
         },
     }
 
 
 def training_rate(config: ExperimentConfig, data: Path) -> float:
-    """Returns how many samples per second one process learns from, measured for a few seconds after the first steps."""
+    """Returns the samples per second of a single training process, measured for a few seconds after the first steps."""
     game = plugins().game(config.game)
     found = open_sources(config.data, data, game)
     held_out = None if found.validation is None else found.validation.split(0.03, 0)[1]
-    # On a CPU the first steps are like the others, and each takes its time.
+    # On a CPU the first steps are as fast as the others, and steps are slow.
     steps = (304, 48) if config.training.device.startswith("cuda") else (112, 16)
     sources = Sources(found.training, validation=held_out)
     return probe_training(config, game, sources, num_steps=steps[0], warm_up=steps[1]).rate
 
 
 def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0) -> list[dict[str, object]]:
-    """Returns a row per network and phase, and one per match; of a network alone one. `start_samples` are of what they
-    begin with.
+    """Returns a row per network and phase, and one per match; only one row for a network alone. `start_samples` is the
+    number of samples that the starting network has learned from.
     """
     config = experiment.config
     seen = config.training.epochs * len(experiment.sources().training)
@@ -120,7 +121,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
     arms = {arm.name: arm for arm in experiment.arms}
 
     def of(name: str) -> dict[str, object]:
-        """Returns whose row it is; arms of the first network do not name it, nor those by Lichess' gate that."""
+        """Returns the columns that identify an arm; the first network and Lichess' gate are not part of its name."""
         arm = arms[name]
         further = [] if arm.is_single or arm.gate_name in GATES else ["by", arm.gate_name]
         further += [] if arm.network == config.network else [arm.network]
@@ -130,7 +131,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
         for row in networks:
             for phase in (phase for phase, count in row["counts"].items() if count):
                 policy, value = row["policy"][phase], row["value"][phase]
-                # Of arms the first network's stands beside each, by whose name it is known.
+                # The row of the first network is shown with each arm, under that network's name.
                 known = of(name) | ({"network": config.network} if row["name"] == SINGLE else {})
                 one = known | loss_row(policy, value) | {"row": row["name"], "phase": phase}
                 one |= {"name": f"{config.game}, {known['arm']}, {row['name']}, {phase}, {which}"}
@@ -154,7 +155,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
     if found:
         return found
-    # A network alone, of which nothing else learned and which met nobody.
+    # A single network without experts or matches.
     only = numbers["single"]
     one = common | {"network": config.network} | loss_row(only["policy"]["mean"], only["value"]["mean"])
     one |= {"arm": SINGLE, "row": SINGLE, "phase": ALL, "name": f"{config.game}, one network alone, {which}"}
@@ -162,7 +163,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
 
 
 def seeds_of(first: int, num_seeds: int) -> str:
-    """Returns in words which seeds trainings have."""
+    """Returns the seeds of trainings in words."""
     return f"seed {first}" if num_seeds == 1 else f"seeds {first} to {first + num_seeds - 1}"
 
 
@@ -172,13 +173,13 @@ def score_of(result: Mapping[str, Any], arm: str) -> float:
 
 
 def loss_row(policy: float, value: float) -> dict[str, object]:
-    """Returns what a row says of losses of policy and value, and of both weighted as in the papers."""
+    """Returns the columns for losses of policy and value, and their sum weighted as in the papers."""
     terms = {"policy": round(policy, 4), "value_loss": round(value, 4)}
     return {"kind": "loss", "value": round(chess_loss(policy, value), 4), "unit": "loss", **terms}
 
 
 def show(found: list[dict[str, object]]) -> None:
-    """Prints the tables, the papers' beside them."""
+    """Prints the tables, next to the papers'."""
     losses = {(row["arm"], row["row"], row["phase"]): row for row in found if row["kind"] == "loss"}
     phases = ["opening", "middlegame", "endgame", "all"]
     arms = list(dict.fromkeys(row["arm"] for row in found))
@@ -203,7 +204,7 @@ def show(found: list[dict[str, object]]) -> None:
 
 
 def main() -> None:
-    """Trains, plays, prints; appends to the results where asked to."""
+    """Trains, plays, prints; appends to the results with `--record`."""
     options = parser().parse_args()
     if options.samples is None and (options.other_networks or options.single_networks):
         parser().error("expected --samples with further networks: --minutes measures how fast the first one learns")
@@ -225,7 +226,7 @@ def main() -> None:
 
 
 def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:
-    """Starts a new experiment of as many samples as were asked for, or as fit into the time."""
+    """Creates an experiment with the requested number of samples, or as many as fit into the time."""
     config = Experiment.resolved(validate(settings(options), ExperimentConfig))
     probe = Experiment(options.out, config)
     num_samples = options.samples
@@ -240,17 +241,16 @@ def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:
 
 
 def changed(options: argparse.Namespace, experiment: Experiment) -> str:
-    """Returns in words which settings of an experiment are not those asked for; empty where all are.
+    """Returns the differences between the settings of an experiment and the requested ones; empty if there are none.
 
-    The numbers of processes and threads, and what runs the networks where nobody says so, are up to the machine that
-    began it.
+    The numbers of processes and threads, and the backend if unspecified, are those of the machine that started it.
     """
     kept, asked = experiment.config, validate(settings(options), ExperimentConfig)
     backend = kept.match.backend if asked.match.backend == AUTO else asked.match.backend
     match = asked.match.model_copy(update={"backend": backend})
     threads = {name: getattr(kept.training, name) for name in ("encoders", "prefetch")}
     training = asked.training.model_copy(update={"epochs": kept.training.epochs, **threads})
-    # Of a run that has grown, with what it was begun says how arms are called.
+    # If a run has been extended, the settings it was started with determine the names of arms.
     same = {"workers": kept.workers, "begun_with": kept.begun_with}
     asked = asked.model_copy(update={"training": training, "match": match, **same})
     begun, _ = parser().parse_known_args(words_of(experiment))
@@ -266,8 +266,8 @@ def changed(options: argparse.Namespace, experiment: Experiment) -> str:
 
 
 def words_of(experiment: Experiment) -> list[str]:
-    """Returns the arguments of the call that began an experiment; those of this one where another program did so, or
-    where it has grown since.
+    """Returns the arguments of the call that started an experiment, or those of this call if another program started it
+    or it has been extended since.
     """
     command = experiment.environment().get("command") or sys.argv
     is_ours = Path(command[0]).name == Path(__file__).name and experiment.config.begun_with is None
@@ -275,7 +275,7 @@ def words_of(experiment: Experiment) -> list[str]:
 
 
 def recorded_words(words: Sequence[str]) -> list[str]:
-    """Returns the arguments of a call as rows have them."""
+    """Returns the arguments of a call in the form used in rows."""
     given, _ = parser().parse_known_args(words)
     names = {given.data: "DATA", given.out: "OUT", given.start: "EXPERTS"}
     if given.openings:

@@ -1,15 +1,14 @@
-"""What experts behind each gate of chess answer to the positions of May 2017, trained alike on master games.
+"""Losses on the positions of May 2017 of experts behind each chess gate, trained alike on master games.
 
 python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--seed 0] [--gate lichess] ... [--games 200]
                                  [--play lichess] ... [--out OUT] [--record]
 
-DATA is that of `chess_comparison.py`, whose settings the trainings have: a single network, and experts trained apart by
+DATA and the training settings are those of `chess_comparison.py`: a single network, and experts trained separately for
 each gate, all of them together on as many samples as the single network. Experts of the gate `learned` are trained
-together, each on all samples, and so take as long as all of them; `none?epochs=3` is a single network that is trained
-as long as they are. With `--games` experts play so many games of each seed against its single network: those of the
-gates that `--play` names, or of the three with the lowest loss; those of `learned` also against that network. What is
-finished is kept in OUT, and called again with it the script goes on; trainings that were begun with other settings are
-refused.
+jointly, each on all samples, and so take as long as all of them together; `none?epochs=3` is a single network trained
+for as long. With `--games`, experts play that many games per seed against the single network: those of the gates given
+by `--play`, or of the three with the lowest loss; those of `learned` also play the longer trained network. Finished
+parts are kept in OUT, where the script resumes; trainings started with other settings are refused.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ from moemcts.store import read_json, write_json
 from moemcts.work import Report, num_cores, workers
 
 SINGLE, LONG, CLUSTERS, LEARNED = "none", "none?epochs=3", "kmeans", "learned"
-"""No gate, none of a network that learns three times as long, one found in the games first, one that learns with its
-experts.
+"""No gate; no gate, with three times the training; one fitted by clustering before training; one trained jointly with
+its experts.
 """
 SCHEMES = {SINGLE: "single", LONG: "single?epochs=3", LEARNED: "mixture"}
-"""What trains behind these; experts behind the others are trained apart."""
+"""The training schemes of these gates; experts of the others are trained separately."""
 RIVALS = {SINGLE: "one network", LONG: "one network trained three times as long"}
-"""What experts play against."""
+"""The opponents of experts."""
 GATES = (
     "lichess",
     "lichess-crazyara",
@@ -64,15 +63,15 @@ GATES = (
     LONG,
 )
 NUM_BEST = 3
-"""Gates whose experts play."""
+"""Number of gates whose experts play."""
 ASKED = ("gate", "samples", "network", "value_weight", "seed")
-"""What a row says of the settings of its training."""
+"""The settings of its training that a row contains."""
 BEGUN = "begun.json"
-"""The file that says the same of a training that is not finished."""
+"""The file with these settings for an unfinished training."""
 
 
 def check(options: argparse.Namespace, tasks: Sequence[tuple[str, int]]) -> None:
-    """Raises SystemExit, saying what differs, where a training in OUT was begun with other settings or data."""
+    """Raises SystemExit with the differences if a training in OUT was started with other settings or data."""
     game = plugins().game("chess")
     config = config_of(options)
     sources = open_sources(config.data, options.out, game)
@@ -88,9 +87,9 @@ def check(options: argparse.Namespace, tasks: Sequence[tuple[str, int]]) -> None
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
-    """Returns the settings of the training that a folder holds, as far as its files say them; none of no training."""
+    """Returns the settings of the training in a folder, as far as its files contain them; empty without a training."""
     begun = read_identity(folder / "training") or {}
-    # What says what was to be trained says nothing where that was never begun.
+    # The file of planned settings is ignored if the training never started.
     said_in = next((path for name in ("row.json", BEGUN if begun else "") if (path := folder / name).is_file()), None)
     row: dict[str, Any] = {} if said_in is None else read_json(said_in)
     said = {key: row[key] for key in ASKED if key in row} | begun.get("config", {})
@@ -98,19 +97,17 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 
 def config_of(options: argparse.Namespace) -> ExperimentConfig:
-    """Returns the settings of a comparison, without those of its matches: games are played otherwise here, or not at
-    all.
-    """
+    """Returns the settings of a comparison, except those of matches, which differ here."""
     return validate({key: value for key, value in settings(options).items() if key != "match"}, ExperimentConfig)
 
 
 def training_of(options: argparse.Namespace, config: ExperimentConfig, sources: Sources, seed: int) -> TrainerConfig:
-    """Returns the settings of a training of all samples that are asked for."""
+    """Returns the settings of a training on the requested number of samples."""
     return config.training.model_copy(update={"epochs": options.samples / len(sources.training), "seed": seed})
 
 
 def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) -> dict[str, Any]:
-    """Trains behind a gate from a seed, unless that was done, and returns the row."""
+    """Trains experts behind a gate with a seed, unless that has been done, and returns the row."""
     name, seed = task
     folder = folder_of(options.out, name, seed)
     if (kept := folder / "row.json").exists():
@@ -161,12 +158,12 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
 
 
 def folder_of(out: Path, name: str, seed: int) -> Path:
-    """Returns where what was trained behind a gate from a seed is kept."""
+    """Returns the folder of the training behind a gate with a seed."""
     return out / f"{file_label(name)}-{seed}"
 
 
 def best(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Returns the gates whose experts have the lowest losses over all seeds, the lowest first."""
+    """Returns the gates whose experts have the lowest mean loss over seeds, lowest first."""
 
     def loss(gate: str) -> float:
         return statistics.fmean(
@@ -200,12 +197,12 @@ def played(options: argparse.Namespace, name: str, rival: str, network: str) -> 
 
 
 def gateless(name: str) -> str:
-    """Returns the reference of a gate: of networks without phases, however long they learn, it is none."""
+    """Returns the reference of a gate; networks without phases have none, however long their training."""
     return SINGLE if name in RIVALS else name
 
 
 def gate_of(name: str, game: Game, sources: Sources) -> PhaseGate:
-    """Returns a gate by its name; clusters are found in the games that are learned from."""
+    """Returns a gate by name; clusters are fitted to the training games."""
     if name == CLUSTERS:
         return fit_clusters(sources.training, 3, seed=0).gate
     return plugins().gate(plugins().complete_gate(gateless(name), game), game)
@@ -217,7 +214,7 @@ def seeds(options: argparse.Namespace) -> range:
 
 
 def main() -> None:
-    """Trains as many at once as there are cores, prints; appends to the results where asked to."""
+    """Runs as many trainings in parallel as there are cores, and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("--samples", type=int, default=300_000, help="that a training sees, of all phases together")
@@ -239,7 +236,7 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=100, help="per move of a game")
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
-    # What a comparison says of arms does not matter here.
+    # Options of a comparison's arms that are not used here.
     parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu", workers=None, encoders=None)
     parser.set_defaults(game=GAME, scheme=["separated"], gate=None)
     options = parser.parse_args()
@@ -248,7 +245,7 @@ def main() -> None:
     try:
         rows = workers(num_cores()).map(functools.partial(learned, options), tasks)
     except ForeignData as error:
-        # Trainings that were begun before they said their network are known by its weights alone.
+        # Trainings from before the network was recorded are identified only by their weights.
         raise SystemExit(str(error)) from None
     for name in dict.fromkeys(name for name, _ in tasks):
         of = [row for row in rows if row["gate"] == name]

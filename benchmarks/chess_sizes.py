@@ -1,9 +1,9 @@
-"""Which size of network learns most from master games in so many minutes of a core: size against data.
+"""Which network size learns most from master games in a given number of core minutes: size against data.
 
 python benchmarks/chess_sizes.py DATA [--minutes 4] [--network 'resnet?channels=32&blocks=4'] ... [--record]
 
-DATA is that of `chess_comparison.py`, whose settings the trainings have. Each network is trained by one process on as
-many samples as it learns from in the time, measured before, and then answers the positions of May 2017.
+DATA and the training settings are those of `chess_comparison.py`. Each network is trained by one process on as many
+samples as it can process in the time, which is measured first, and then tested on the positions of May 2017.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from moemcts.runs.sources import open_sources
 from moemcts.work import Report, num_cores, workers
 
 SIZES = ((16, 3), (24, 4), (32, 4), (48, 4))
-"""Channels and blocks of the networks that are tried where none is named."""
+"""Channels and blocks of the default networks."""
 
 
 def learned(options: argparse.Namespace, network: str, report: Report) -> dict[str, object]:
-    """Trains a network for the time that is given and returns its row."""
+    """Trains a network for the given time and returns its row."""
     game = plugins().game("chess")
     network = plugins().complete_network(network, game)
     config = validate(settings(argparse.Namespace(**vars(options) | {"network": network})), ExperimentConfig)
@@ -55,7 +55,7 @@ def learned(options: argparse.Namespace, network: str, report: Report) -> dict[s
 
 
 def main() -> None:
-    """Trains as many at once as there are cores, prints; appends to the results where asked to."""
+    """Runs as many trainings in parallel as there are cores, and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("--minutes", type=float, default=4, help="of a core that each network learns for")
@@ -65,7 +65,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
-    # What a comparison says of arms and matches does not matter here.
+    # Options of a comparison's arms and matches that are not used here.
     parser.set_defaults(
         other_networks=[], single_networks=[], start=None, precision="float32", workers=None, encoders=None
     )

@@ -19,7 +19,7 @@ from moemcts.search import SearchAgent
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a run")
     parser.add_argument("--label", default="", help="which run it is, as for strength.py")

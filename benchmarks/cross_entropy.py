@@ -3,10 +3,10 @@
 python benchmarks/cross_entropy.py [--actions 4864] [--batch-size 256] [--visited 30] [--rounds 60] [--threads 1]
                                    [--record]
 
-Policies are held against actions that were played, and against shares of as many actions as `--visited` says, which
-PyTorch is given of all actions. Both take turns; a row has the milliseconds of processor time of each, the median over
-rounds, and their ratio. With PyTorch, logits in bfloat16 become 32 bits first, as its cross-entropy needs them to be
-exact; both also say which action is the likeliest, as a training does of every sample.
+Targets are played actions, or probabilities of `--visited` actions per policy, which PyTorch gets as dense rows. Both
+are measured in turn; a row has the milliseconds of processor time of each, the median over rounds, and their ratio.
+With PyTorch, bfloat16 logits are converted to float32 first, which its cross-entropy needs for precision; both also
+return the most likely action, which a training needs for every sample.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
 
 
 def by_pytorch(logits: Tensor, targets: Tensor) -> PolicyLoss:
-    """Returns what `policy_loss` does, by PyTorch's own functions; shares are of all actions."""
+    """Does the same as `policy_loss` with PyTorch's functions; target probabilities are dense."""
     logits = logits.float()
     wanted = targets.argmax(dim=1) if targets.ndim > 1 else targets
     return PolicyLoss(functional.cross_entropy(logits, targets, reduction="none"), logits.argmax(dim=1), wanted)
 
 
 def milliseconds(loss: Callable[[], PolicyLoss], logits: Tensor) -> float:
-    """Returns the processor time of a loss and its gradient."""
+    """Returns the processor time of a loss and its gradient in milliseconds."""
     logits.grad = None
     started = time.process_time()
     loss().losses.mean().backward()
@@ -43,7 +43,7 @@ def milliseconds(loss: Callable[[], PolicyLoss], logits: Tensor) -> float:
 
 
 def visits(options: argparse.Namespace, generator: torch.Generator) -> PolicyTargets:
-    """Returns shares of as many actions as are asked for, drawn at random, of every policy."""
+    """Returns random target probabilities of `--visited` random actions for each policy."""
     num, visited = options.batch_size, options.visited
     actions = torch.rand(num, options.actions, generator=generator).topk(visited, dim=1).indices
     shares = torch.softmax(torch.randn(num, visited, generator=generator), dim=1)
@@ -51,7 +51,7 @@ def visits(options: argparse.Namespace, generator: torch.Generator) -> PolicyTar
 
 
 def measured(options: argparse.Namespace, precision: str, *, visited: int) -> dict[str, object]:
-    """Returns the row of logits of a precision, held against actions, or against shares of so many."""
+    """Returns the row of a precision, with actions as targets or, if `visited` is not 0, with probabilities."""
     generator = torch.Generator().manual_seed(options.seed)
     drawn = torch.randn(options.batch_size, options.actions, generator=generator)
     logits = drawn.to(DTYPES[precision]).requires_grad_(True)
@@ -80,7 +80,7 @@ def measured(options: argparse.Namespace, precision: str, *, visited: int) -> di
 
 
 def main() -> None:
-    """Measures both precisions and kinds of targets and prints; appends to the results where asked to."""
+    """Measures both precisions and kinds of targets and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--actions", type=int, default=4864, help="of a policy; those of chess by default")
     parser.add_argument("--batch-size", type=int, default=256)

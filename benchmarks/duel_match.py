@@ -2,9 +2,9 @@
 
     python benchmarks/duel_match.py NAME [--record] -- OPTIONS OF moemcts match
 
-What follows the two dashes is handed to `moemcts match`, with two agents and `--out`: the same command goes on where it
-stopped, and only reads where the match is over. The row has the Elo difference of the first agent to the second, its
-error that of pairs of games from one opening.
+The options after the two dashes are passed to `moemcts match`, with two agents and `--out`: the same command resumes
+there, and only reads the result of a finished match. The row has the Elo difference of the first agent to the second,
+with the error over pairs of games from one opening.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from measuring.record import add_option, append
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the row: who plays whom, and how")
     add_option(parser)
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def read(name: str, result: dict[str, Any]) -> dict[str, object]:
-    """Returns the row of what `moemcts match --json` says."""
+    """Returns the row for the output of `moemcts match --json`."""
     first = result["agents"][0]
     elo = first["pentanomial_elo"]
     return {

@@ -2,9 +2,9 @@
 
     python benchmarks/endurance.py [--games 5000] [--minutes 3] [--lines 1000000] [--record]
 
-Plays quick games of chess one after the other, searches for minutes, one position after the other, and sends lines at
-random to an engine (the lines of `tests/games/chess/uci/test_fuzz.py`). A row says what the process held after a tenth
-of the work, and how much more at its end. `0` leaves a part out.
+Plays fast games of chess in sequence, searches position after position for minutes, and sends random lines to an engine
+(those of `tests/games/chess/uci/test_fuzz.py`). A row has the memory of the process after a tenth of the work, and its
+growth by the end. `0` skips a part.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NODES = 20_000
 
 
 def flatness(steps: Iterator[float]) -> dict[str, float]:
-    """Takes all steps, each the share of the work that is done, and returns what was held early and grown since."""
+    """Runs all steps, each of which yields the finished share, and returns early memory and later growth."""
     early, began = 0.0, time.monotonic()
     for share in steps:
         if not early and share >= 0.1:
@@ -49,7 +49,7 @@ def flatness(steps: Iterator[float]) -> dict[str, float]:
 
 
 def play(games: int) -> Iterator[float]:
-    """Plays so many games of chess between a search of a few nodes and a random agent."""
+    """Plays games of chess between a search with few nodes and a random agent."""
     game = plugins().game("chess")
     agents = [resolve_agent(reference, game) for reference in ("uct?simulations=1", "random")]
     lineups = [Lineup(agents=agents, opening=number, seed=number) for number in range(games)]
@@ -74,7 +74,7 @@ def search(minutes: float) -> Iterator[float]:
 
 
 def fuzz(lines: int) -> dict[str, object]:
-    """Sends so many lines to an engine, in the test that counts its answers and looks at its memory."""
+    """Sends random lines to an engine, in the test that counts its answers and checks its memory."""
     began = time.monotonic()
     test = "tests/games/chess/uci/test_fuzz.py::test_memory_stays_flat_over_many_lines"
     done = subprocess.run(
@@ -92,7 +92,7 @@ def fuzz(lines: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=5000)
     parser.add_argument("--minutes", type=float, default=3.0)

@@ -1,11 +1,11 @@
-"""How long the experiments take that are not finished, in hours of processor time, from a second of real work each.
+"""Estimated duration of the unfinished experiments in hours of processor time, each from a second of real work.
 
     python benchmarks/estimates.py [--record]
     python benchmarks/estimates.py runs [--record]
 
-It is what `moemcts run ... --dry-run` says before it starts, but told by the processor's clock, which does not mind
-what else runs on the machine. With `runs`, small experiments are done, each by one process of its own, and the time
-they take stands beside what was said of them, both by that clock.
+The estimates are those of `moemcts run ... --dry-run`, but in processor time, which does not depend on the load of the
+machine. With `runs`, small experiments are executed, each by one process, and their processor times are compared with
+the estimates.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ EXPERIMENTS = {
     },
 }
 RUNS = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps", "connect-four": "stones"}
-"""Games and gates of experiments that are done."""
+"""Games and gates of the small experiments."""
 CLOCK: Any = SimpleNamespace(perf_counter=process_time)
 PARTS = ("data", "training", "matches", "report")
 GATES = ["steps", "mixedness", "opponents"]
 
 
 def command(network: str, changes: list[str]) -> str:
-    """Returns what a user types."""
+    """Returns the user's command."""
     words = ["moemcts", "run", "--game", "pommerman", *(word for gate in GATES for word in ("--gate", gate))]
     words += ["--preset", "paper", "--network", network]
     return shlex.join([*words, *(word for change in changes for word in ("--set", change))])
 
 
 def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
-    """Returns the hours of one experiment, and of its parts."""
+    """Returns the estimated hours of one experiment, and of its parts."""
     named = {"game": "pommerman", "gates": GATES, "schemes": None, "network": network, "seed": None}
     settings = read_settings(Given.of(named, "paper", None, changes, allow_programs=False), ExperimentConfig)
     settings = settings.model_copy(update={"workers": 1})
@@ -71,7 +71,7 @@ def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
 
 
 def done(run: tuple[str, str]) -> dict[str, Any]:
-    """Returns the seconds that were said of a small experiment, a game and a gate, and those it took."""
+    """Returns the estimated and the actual seconds of a small experiment, given by a game and a gate."""
     game, gate = run
     estimates.time = CLOCK
     named = {"game": game, "gates": [gate], "schemes": None, "network": None, "seed": None}
@@ -97,7 +97,7 @@ def done(run: tuple[str, str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("hours", "runs"), default="hours")
     add_option(parser)

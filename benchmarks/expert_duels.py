@@ -1,16 +1,16 @@
-"""Two ways to play with experts, over several trainings of them, as a row of results.
+"""Two ways to play with experts, compared over several trainings, as a row of results.
 
     python benchmarks/expert_duels.py NAME --experts FOLDER [--experts FOLDER ...] --first OPTIONS --second OPTIONS
                                       --out OUT [--others FOLDER ...] [--values FOLDER ...] [--game chess] [--games 200]
                                       [--simulations 100] [--seed 1] [--openings FILE] [--workers 1]
                                       [--than NAME] [--record]
 
-Each folder's experts play themselves, once with the first options and once with the second, such as
-`routing=majority` and `routing=each`, or with `--others` those of another folder of the same training, every opening
-from both sides and each training on openings of its own. With `--values` the first play by their policy and the
-values of these. The row has the Elo of the first options with its interval over trainings and openings, and that for
-these trainings alone. With `--than` it also has by how much that Elo is another than in a recorded row of the same
-trainings and openings, over trainings, see `pooling.other_than`. The same command goes on where it stopped.
+The experts of each folder play themselves, with the first options against the second, such as `routing=majority` and
+`routing=each`, or with `--others` those of another folder of the same training. Every opening is played from both
+sides, and each training has its own openings. With `--values` the first agent uses its policy with the values of these
+experts. The row has the Elo of the first options, with an interval over trainings and openings, and one for these
+trainings only. With `--than` it also has the Elo difference to a recorded row of the same trainings and openings, over
+trainings, see `pooling.other_than`. The same command resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from moemcts.runs.match import Match, MatchPlan, Result, going_on
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the row: what is compared, with whose experts, and how")
     parser.add_argument("--experts", action="append", required=True, help="a folder, once per training")
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def play(options: argparse.Namespace, number: int, experts: str, others: str, values: str) -> DuelResult:
-    """Plays the experts of one training against others, or what of that is not in its file."""
+    """Plays those games of one training's experts against the others that are not in the file yet."""
     first = agent(experts, f"{options.first}&value={values}" if values else options.first)
     second = agent(others, options.second)
     plan = MatchPlan(
@@ -86,7 +86,7 @@ def play(options: argparse.Namespace, number: int, experts: str, others: str, va
 
 
 def finished(plan: MatchPlan, path: Path, title: str) -> DuelResult:
-    """Returns the games of agents that play each other, those in the file or what is missing of them played now."""
+    """Returns the result of a match between agents, after playing the games that are missing in the file."""
     result = result_of(plan, path, title)
     if not isinstance(result, DuelResult):
         raise TypeError(f"expected agents that play each other, got {result}")
@@ -94,7 +94,7 @@ def finished(plan: MatchPlan, path: Path, title: str) -> DuelResult:
 
 
 def result_of(plan: MatchPlan, path: Path, title: str) -> Result:
-    """Returns the games of a match, those in the file or what is missing of them played now."""
+    """Returns the result of a match, after playing the games that are missing in the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     match = Match(going_on(plan, path))
     with ConsoleProgress().task(title, "games") as advance:
@@ -107,7 +107,7 @@ def agent(experts: str, options: str) -> str:
 
 
 def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
-    """Returns the row of one match per training, each between the same two ways to play."""
+    """Returns the row of one match per training, all between the same two ways to play."""
     scores = [result.scores(result.names[0]) for result in results]
     openings = [boards_of(result.telling) for result in results]
     found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))

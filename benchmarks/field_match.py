@@ -2,10 +2,10 @@
 
     python benchmarks/field_match.py NAME --label LABEL [--label LABEL ...] [--record] -- OPTIONS OF moemcts match
 
-What follows the two dashes is handed to `moemcts match`, with `--against` and `--out`: the same command goes on where
-it stopped, and only reads where the match is over. A row per agent, called by its label: its share of games won, and
-the difference to the first agent's, paired by board and seat. With `--together`, one more row of all games: of agents
-that are one but for the seed of their training.
+The options after the two dashes are passed to `moemcts match`, with `--against` and `--out`: the same command resumes
+there, and only reads the result of a finished match. One row per agent, named by its label: its win rate, and the
+difference to the first agent's, paired by board and seat. With `--together`, one more row for all games, of agents that
+differ only in their training seed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from moemcts.arena.intervals import wilson_interval
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the match, the beginning of the rows' names")
     parser.add_argument("--label", action="append", default=[], dest="labels", help="what an agent is, in their order")
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def played(words: list[str]) -> dict[str, Any]:
-    """Plays a match with the options of `moemcts match`, `--` among them; returns what it says, or ends as it did."""
+    """Plays a match with the options of `moemcts match`; returns its output, or exits with its status."""
     command = [sys.executable, "-m", "moemcts", "match", "--json", *(word for word in words if word != "--")]
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE)
     if done.returncode:
@@ -51,7 +51,7 @@ def played(words: list[str]) -> dict[str, Any]:
 
 
 def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str, object]]:
-    """Returns the rows of what `moemcts match --json` says."""
+    """Returns the rows for the output of `moemcts match --json`."""
     differences = {one["arm"]: one for one in played["differences"]}
     rows: list[dict[str, object]] = []
     for label, arm in zip(labels, played["arms"], strict=True):
@@ -71,7 +71,7 @@ def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str,
 
 
 def together(name: str, rows: list[dict[str, Any]]) -> dict[str, object]:
-    """Returns the row of all games; its Wilson interval is over games, `by agent` says how much agents differ."""
+    """Returns the row of all games; its Wilson interval is over games, `by agent` shows how much agents differ."""
     counts = [sum(column) for column in zip(*(row["counts"] for row in rows), strict=True)]
     games = sum(counts)
     return {

@@ -1,10 +1,10 @@
-"""What learned gates find in chess games, and what experts behind them are worth on games of Pommerman held out.
+"""Clusters found by learned gates in chess games, and losses of experts behind them on held-out games of Pommerman.
 
 python benchmarks/gates.py FILE.pgn.zst [--samples 30000] [--epochs 5] [--seeds 1] [--record]
 
-First k-means clusters of the input planes of chess against the gate of Lichess: the adjusted Rand index. Then, from
-games of Pommerman's SimpleAgents, a single network, experts trained apart behind the game's gates and behind clusters,
-and experts trained together with a gate network. All are of the same size, and the held-out games are the same.
+First, k-means clusters of the input planes of chess are compared with Lichess' gate by the adjusted Rand index. Then,
+on games of Pommerman's SimpleAgents, there are a single network, experts trained separately behind the game's gates and
+behind clusters, and experts trained jointly with a gate network. All have the same size and the same held-out games.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from moemcts.runs.sources import Sources
 from moemcts_chess.imports import import_pgn
 
 HISTORY = " back,"
-"""What the names of planes of earlier moves have in them."""
+"""Part of the names of planes of earlier moves."""
 NETWORK = "rise-tiny"
 
 

@@ -1,11 +1,11 @@
-"""One piece of `benchmarks/gpu_plan.sh`: checks, a set of experts, speeds, a training that fits its minutes, self-play.
+"""One piece of `benchmarks/gpu_plan.sh`: checks, a set of experts, speeds, a time-limited training, or self-play.
 
     python benchmarks/gpu_plan.py OUT --piece=PIECE [--minutes=4] [--epochs=X] [--device=cuda] [--quick] [--dry-run]
     python benchmarks/gpu_plan.py OUT --collect [--record]
 
-A training's length follows from a short measurement of its speed. Experts by themselves see as many samples in all as
-the single network of their size where that is at hand, or as `--epochs` says; others see what their minutes allow.
-Trainings compute in the way that `speed` found to be the quickest, else in bf16 with channels last.
+The length of a training follows from a short measurement of its speed. Separate experts see as many samples in total as
+the single network of their size, if that is available, or as `--epochs` says; others as many as the time allows.
+Trainings use the fastest way found by `speed`, else bf16 with channels last.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from moemcts.runs.sources import Sources
 
 GATE = "lichess"
 MINUTES = {"rise-single": 4.0, "rise-separated": 4.0, "resnet-single": 2.0, "rise-staged": 5.0, "resnet-separated": 2.0}
-"""The trainings, and how long each may take."""
+"""The trainings, and their time limits in minutes."""
 PIECES = ("check", *KINDS, "speed", *MINUTES, "self-play")
 SPLIT = ("--validation", "2012-09", "--test", "2017-05")
 """The papers' months."""
@@ -49,7 +49,7 @@ IMPORT = ("--min-elo", "2200", "--min-plies", "10")
 ROOT = Path(__file__).parent.parent
 MOEMCTS = (sys.executable, "-c", "from moemcts.cli.main import main; main()")
 CUT_OFF = 75
-"""The exit status of a piece that goes on when it is called again: sysexits.h's temporary failure."""
+"""The exit status of an interrupted piece that resumes when called again: sysexits.h's temporary failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +57,15 @@ class Places:
     """The folders of a plan."""
 
     games: Path
-    """PGN files whose names have `train`, `val` or `test` in them, plain or compressed."""
+    """PGN files with `train`, `val` or `test` in their names, plain or compressed."""
     parcels: Path
-    """What came back from another machine."""
+    """Parcels transferred back from an earlier machine."""
     openings: Path
-    """A folder with a compressed file of start positions for matches; without it they are random plies."""
+    """A folder with a compressed file of start positions for matches; without one, random plies are played."""
     work: Path
-    """Of this machine; its name is in the settings of trainings, so that they go on where it is the same."""
+    """A folder on this machine; trainings resume only under the same path, as it is part of their settings."""
     out: Path
-    """What is to come back."""
+    """The folder to be transferred back."""
 
 
 class Plan:
@@ -81,7 +81,7 @@ class Plan:
         amounts: Amounts | None = None,
         network: str = "",
     ) -> None:
-        """With `minutes` or `epochs`, every training takes as long; `amounts` and `network` are those of sets."""
+        """`minutes` or `epochs` override the length of every training; `amounts` and `network` apply to sets."""
         self.places = places
         self.scale = scale
         self.minutes = minutes
@@ -94,7 +94,9 @@ class Plan:
         self.sets = {name: GpuSet(places.work / name, kind, data, amounts) for name, kind in kinds.items()}
 
     def do(self, piece: str) -> bool:
-        """Does what is missing of a piece and returns whether nothing failed; what there is comes to `out` anyway."""
+        """Runs the missing parts of a piece and returns whether nothing failed; results are copied to `out` in any
+        case.
+        """
         for name in PIECES:
             if not (self.places.work / name).exists():
                 unpack(name, self.places.parcels, self.places.work)
@@ -108,7 +110,7 @@ class Plan:
             self.deliver(piece)
 
     def deliver(self, piece: str) -> None:
-        """Puts the rows of a piece, and what it is gone on with, where they come back from."""
+        """Copies the rows of a piece, and what is needed to resume it, to `out`."""
         folder, out = self.places.work / piece, self.places.out
         out.mkdir(parents=True, exist_ok=True)
         if (rows := folder / "rows.jsonl").exists():
@@ -121,7 +123,7 @@ class Plan:
         pack(folder, out, is_done=(folder / "done").exists())
 
     def measurements(self, piece: str) -> Iterator[Measurement]:
-        """Yields the rows of a piece, by name, and how they come about."""
+        """Yields the names of a piece's rows, and functions that measure them."""
         if piece == "check":
             yield from self.measures.checks()
             if not self.scale.is_quick:
@@ -138,7 +140,7 @@ class Plan:
             yield from self.training(piece)
 
     def experts_from_one(self, piece: str) -> Iterator[Measurement]:
-        """Yields the speed and the losses of a first network, and does what goes on from it, which has rows itself."""
+        """Yields the speed and the losses of a first network, then runs the comparison, which records its own rows."""
         made, data = self.sets[piece], self.samples()
         if not made.is_begun:
             run(*made.first_words())
@@ -160,7 +162,7 @@ class Plan:
             yield f"{piece}, {part}", lambda row=row: row
 
     def few_samples(self) -> Path:
-        """Returns the dataset of the games that are not to learn from, which take seconds to import."""
+        """Returns a dataset of the games not meant for training, which takes only seconds to import."""
         data = self.places.work / "few"
         if not data.exists():
             files = self._files()
@@ -169,14 +171,14 @@ class Plan:
         return data / "train"
 
     def samples(self) -> Path:
-        """Imports all games, by the months that the papers keep for validation and test."""
+        """Imports all games, split by the papers' months for validation and test."""
         data = self.places.work / "data"
         if not data.exists():
             run("data", "import", *map(str, self._files()), "--out", str(data), *SPLIT, *IMPORT)
         return data
 
     def training(self, piece: str) -> Iterator[Measurement]:
-        """Yields the speed of a training and its losses, once it has been done."""
+        """Runs a training, and yields its speed and its losses."""
         size, scheme = piece.split("-")
         folder = self.places.work / piece / "run"
         data = self.samples()
@@ -193,7 +195,7 @@ class Plan:
                 yield f"{piece}, loss, {phase}", lambda row=row: row
 
     def _do_rows(self, piece: str, file: Path) -> bool:
-        """Appends the rows of a piece that are not there yet, as they come; returns whether none has failed."""
+        """Appends the missing rows of a piece as they are measured; returns whether none has failed."""
         known = {row["name"] for row in rows_in(file) if "failed" not in row}
         failed = 0
         for name, find in self.measurements(piece):
@@ -203,7 +205,7 @@ class Plan:
             try:
                 found = find()
             except Exception as error:
-                # The others are worth their minutes all the same.
+                # The other rows are still worth measuring.
                 traceback.print_exc()
                 found = {"value": 0, "unit": "", "failed": f"{type(error).__name__}: {error}"}
             row = {"name": whole} | found | origin(f"benchmarks/gpu_plan.sh OUT {piece}")
@@ -225,13 +227,13 @@ class Plan:
         return [word for key, value in given.items() for word in ("--set", f"training.{key}={json.dumps(value)}")]
 
     def _way(self, size: str) -> Way:
-        """Returns the quickest way to learn that was measured."""
+        """Returns the fastest measured way of training."""
         rows = [row for row in rows_in(self.places.work / "speed" / "rows.jsonl") if row.get("size") == size]
         said = max(rows, key=lambda row: row["value"])["way"] if rows else str(USUAL)
         return next(way for way in WAYS if str(way) == said)
 
     def _epochs(self, size: str, scheme: str, data: Path) -> float:
-        """Returns how many passes over the samples there are."""
+        """Returns the number of passes over the samples."""
         single = self.places.work / f"{size}-single" / "run" / "config.toml"
         if self.epochs is not None:
             return self.epochs
@@ -246,11 +248,13 @@ class Plan:
         )
         minutes = MINUTES[f"{size}-{scheme}"] if self.minutes is None else self.minutes
         cost = plugins().scheme(scheme).cost(plugins().gate(GATE, self.game).num_phases)
-        # A tenth is for measurements, states and tables.
+        # A tenth is reserved for evaluations, saved states and tables.
         return max(0.9 * 60 * minutes * probe.rate / cost, 100) / len(training)
 
     def _killed(self) -> Row:
-        """Returns a row of the loss of a training that was killed and gone on with, and of the same one left alone."""
+        """Returns a row with the loss of a training that was killed and resumed, and of the same training
+        uninterrupted.
+        """
         data = self.few_samples()
         rows = len(Dataset.open(data, self.game).split(0.05, 0)[0])
         steps = self.scale.checked_steps
@@ -272,7 +276,7 @@ class Plan:
 
 
 def speed_of(folder: Path) -> Row:
-    """Returns a row of how fast a training was."""
+    """Returns a row with the speed of a training."""
     timings = [json.loads(line) for line in (folder / "training" / "timings.jsonl").read_text().splitlines()]
     with (folder / "config.toml").open("rb") as file:
         training = tomllib.load(file)["training"]
@@ -282,40 +286,40 @@ def speed_of(folder: Path) -> Row:
 
 
 def epochs_of(training: Path) -> float:
-    """Returns how many passes a training was given."""
+    """Returns the configured number of passes of a training."""
     with (training / "config.toml").open("rb") as file:
         return float(tomllib.load(file)["training"]["epochs"])
 
 
 def numbers_of(training: Path) -> dict[str, Any]:
-    """Returns the numbers of the report of a training."""
+    """Returns the numbers of a training's report."""
     numbers: dict[str, Any] = json.loads((training / "report" / "numbers.json").read_text())
     return numbers
 
 
 def rows_in(file: Path) -> list[Row]:
-    """Returns the rows of a file, none where there is no file."""
+    """Returns the rows of a file, or none if it does not exist."""
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def told(row: Row) -> str:
-    """Returns a row in a line."""
+    """Returns a row as a line of text."""
     more = f": FAILED, {row['failed']}" if "failed" in row else ""
     return f"{row['name']}: {row['value']:,} {row['unit']}{more}"
 
 
 def run(*words: str, kill_when: Callable[[], bool] | None = None) -> None:
-    """Calls `moemcts`, and kills it once `kill_when` holds.
+    """Calls `moemcts`, and kills it once `kill_when` returns true.
 
-    An interrupt of both is for the one that is called, which saves what it does: raises KeyboardInterrupt after that,
-    SystemExit where the call fails.
+    On an interrupt the called program saves its state; then raises KeyboardInterrupt. Raises SystemExit if the call
+    fails.
     """
     print("moemcts", *words, flush=True)
     call(*MOEMCTS, *words, kill_when=kill_when)
 
 
 def call(*argv: str, kill_when: Callable[[], bool] | None = None) -> None:
-    """Calls a program as `run` does `moemcts`."""
+    """Calls a program as `run` does for `moemcts`."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         child = subprocess.Popen(argv)
@@ -334,7 +338,7 @@ def call(*argv: str, kill_when: Callable[[], bool] | None = None) -> None:
 
 
 def collect(folder: Path, *, is_recorded: bool) -> None:
-    """Prints the rows that came back; appends those to the results that are new and have not failed."""
+    """Prints the transferred rows; appends new ones that have not failed to the results."""
     files = sorted(folder.rglob("*.jsonl"))
     for table in ("gpu", "chess"):
         found = [row for file in files if file.name.endswith(ROWS) == (table == "chess") for row in rows_in(file)]
@@ -346,7 +350,7 @@ def collect(folder: Path, *, is_recorded: bool) -> None:
 
 
 def main() -> None:
-    """Does one piece, or collects what came back."""
+    """Runs one piece, or collects the transferred rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder of what comes back")
     parser.add_argument("--piece", choices=PIECES)

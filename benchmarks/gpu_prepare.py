@@ -1,8 +1,8 @@
-"""Lays into `.gpu/` what a bare machine with a GPU lacks, which gets nothing but a copy of the working tree.
+"""Copies into `.gpu/` what a bare GPU machine needs, which receives nothing but a copy of the working tree.
 
     benchmarks/gpu_plan.sh --prepare GAMES [PARCELS] [--openings=FILE] [--python=3.12]
 
-The compiled core, what it is registered by, packages that torch does not bring, games, and parcels to go on from.
+The compiled core, its entry points, packages not installed with torch, games, and parcels to resume from.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from measuring.record import commit
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".gpu"
 MISSING = ("pydantic", "tomli-w")
-"""With what they need. Images for GPUs have torch, numpy, scipy, safetensors, typer, rich, matplotlib and the like."""
+"""Installed with their dependencies. GPU images have torch, numpy, scipy, safetensors, typer, rich, matplotlib etc."""
 ROOM = 64 * 2**20
-"""Bytes that travel."""
+"""Transfer limit in bytes."""
 TAGS = tuple(
     f"[{tag} "
     for tag in ("Date", "UTCDate", "Result", "WhiteElo", "BlackElo", "FEN", "SetUp", "Variant", "Termination")
 )
-"""By which an import chooses and reads games."""
+"""Tags used by an import."""
 _NUMBERS = re.compile(r"\b\d+\.+\s*")
 CALLS = (
     "check set-4x64 --quick",
@@ -44,11 +44,11 @@ CALLS = (
     "rise-staged",
     "resnet-separated",
 )
-"""What is asked in one call each, in the order of its worth."""
+"""The pieces of each call, in order of priority."""
 
 
 def main() -> None:
-    """Fills the folder and says what to carry and to call."""
+    """Fills the folder and prints what to transfer and to call."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("games", type=Path, help="folder of PGN files, plain or compressed")
     parser.add_argument("parcels", type=Path, nargs="?", help="folder of what came back before")
@@ -76,14 +76,14 @@ def main() -> None:
 
 
 def lay_core() -> None:
-    """Copies the core, which every later version of Python loads under its new name, and what names the plugins."""
+    """Copies the core under a name that every later version of Python loads, and the entry points of plugins."""
     spec = importlib.util.find_spec("._core", "moemcts")
     if spec is None or spec.origin is None:
         raise SystemExit("expected a compiled core, found none; install the package first: ./uvw sync")
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise SystemExit(f"expected a core for Linux on x86-64, this one is for {sys.platform} on {platform.machine()}")
     shutil.copyfile(spec.origin, FOLDER / "_core.abi3.so")
-    # Names of functions are a sixth of it.
+    # Function names are a sixth of it.
     if strip := shutil.which("strip"):
         subprocess.run([strip, str(FOLDER / "_core.abi3.so")], check=True)
     found = importlib.metadata.distribution("moemcts")
@@ -94,7 +94,7 @@ def lay_core() -> None:
 
 
 def lay_packages(site: Path, version: str) -> None:
-    """Fetches what is missing there, unless it lies here already."""
+    """Downloads the missing packages, unless they are there already."""
     if (site / "pydantic").exists():
         return
     words = ["pip", "install", "--quiet", "--target", str(site), "--only-binary", ":all:"]
@@ -103,7 +103,7 @@ def lay_packages(site: Path, version: str) -> None:
 
 
 def copy(source: Path, pattern: str, target: Path) -> None:
-    """Copies files into a folder that has no others."""
+    """Copies files into a folder, replacing its content."""
     files = sorted(source.glob(pattern))
     if not files:
         raise SystemExit(f"expected files {pattern} in {source}, found none")
@@ -114,7 +114,7 @@ def copy(source: Path, pattern: str, target: Path) -> None:
 
 
 def lay_games(source: Path, target: Path) -> None:
-    """Writes what a training needs of files of games, two thirds of them, unless that lies here already."""
+    """Writes the parts of games that a training needs, two thirds of the size, unless they are up to date."""
     files = {f"{file.name.partition('.pgn')[0]}-moves.pgn.zst": file for file in sorted(source.glob("*.pgn*"))}
     if not files:
         raise SystemExit(f"expected files *.pgn* in {source}, found none")
@@ -130,7 +130,7 @@ def lay_games(source: Path, target: Path) -> None:
 
 
 def text_of(file: Path) -> str:
-    """Returns the games of a file, plain or compressed, as text."""
+    """Returns the text of a plain or compressed file of games."""
     content = file.read_bytes()
     if content.startswith(zstandard.FRAME_HEADER):
         with zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True) as reader:
@@ -141,7 +141,7 @@ def text_of(file: Path) -> str:
 
 
 def without_names(games: str) -> str:
-    """Returns games in PGN without comments, numbers of moves, and tags that no import reads."""
+    """Returns games in PGN without comments, move numbers, and tags not used by an import."""
     lines = re.sub(r"\{[^}]*\}", "", games).splitlines()
     kept = (line for line in lines if not line.startswith("[") or line.startswith(TAGS))
     return "".join(f"{line if line.startswith('[') else _NUMBERS.sub('', line)}\n" for line in kept)
@@ -154,7 +154,7 @@ def lay_openings(file: Path) -> None:
 
 
 def travelling() -> int:
-    """Returns the bytes of the working tree that git does not ignore, and of the folder."""
+    """Returns the size in bytes of the working tree without files ignored by git, plus that of the folder."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     files = [ROOT / name for name in names if name] + list(FOLDER.rglob("*"))

@@ -1,13 +1,12 @@
-"""How much of a network's speed is left in a search and in self-play, with one and with two groups in flight.
+"""Share of a network's speed achieved by a search and by self-play, with one and with two groups in flight.
 
     python benchmarks/in_flight.py [--record] [--seconds 30] [NAME ...]
 
-What runs the network is what `auto` takes here. A network alone evaluates batches of 128 views, encoding included.
-Searches of trees that have so many views at one leaf of each, or twice as many trees in two groups in flight, evaluate
-as many as they need. So does self-play: whole games from some plies at random on, whose places are taken by others when
-they end, every move searched by 50 simulations. In a game of four players at once 128 views are those of 32 leaves.
-Values are views per second as a share of those of the network alone, by the clock, medians of turns. Two groups take
-two cores.
+The backend is what `auto` selects here. The network alone evaluates batches of 128 views, including encoding. Searches
+have enough trees for that many views with one leaf each, or twice as many trees in two groups in flight. Self-play
+plays whole games after some random plies, with finished games replaced by new ones, and 50 simulations per move. In a
+game of four simultaneous players, 128 views are 32 leaves. Values are views per second relative to the network alone,
+in wall time, medians over rounds. Two groups use two cores.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ NETWORKS = {
 BATCH = 128
 SIMULATIONS = 24
 TURN = 1.5
-"""Seconds that self-play is watched for in one turn, and the network alone half as long."""
+"""Seconds of self-play per round; the network alone is measured for half as long."""
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all without any")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each network")
@@ -68,7 +67,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Subject:
-    """A network of random weights on its game, run by what `auto` takes here."""
+    """A network with random weights and its game, run by the backend that `auto` selects here."""
 
     game: Game
     evaluator: Evaluator
@@ -87,13 +86,13 @@ class Subject:
 
     @property
     def num_trees(self) -> int:
-        """How many trees with one leaf each make a batch: a leaf is a view for everybody who decides there."""
+        """Number of trees with one leaf each that make a batch: a leaf has a view for each player to move."""
         return BATCH // len(self.game.initial_state(0).active_players)
 
     def play(
         self, in_flight: int, evaluator: Evaluator, on_progress: Callable[[Counts], None] = lambda counts: None
     ) -> None:
-        """Plays games without an end, in so many groups, until `on_progress` raises."""
+        """Plays games endlessly, in `in_flight` groups, until `on_progress` raises."""
         config = GamesConfig(parallel=in_flight * self.num_trees, in_flight=in_flight, random_plies=20)
         agent = SelfPlayer(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
         cast = Cast(newest=agent)
@@ -137,7 +136,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
         return search
 
     def playing(number: int) -> Callable[[], float]:
-        """Returns what plays for a while; positions per second from the end of its first round on."""
+        """Returns a function that plays for a while and returns positions per second, not counting its first round."""
 
         def play() -> float:
             usage = Usage()
@@ -196,7 +195,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
 
 
 class Enough(Exception):
-    """Ends games that were watched for long enough."""
+    """Ends games that have been measured for long enough."""
 
 
 if __name__ == "__main__":

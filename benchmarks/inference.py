@@ -2,11 +2,11 @@
 
     python benchmarks/inference.py [--record] [--seconds 0.3] [--experts FOLDER] [--each] [NAME ...]
 
-Rates are medians of five rounds in which all contenders take turns, per second of processor time; ratios are to eager
-PyTorch, the network as it was trained, in the same round. Networks have random weights, with batch norms that have seen
-positions of their game, unless `--experts` names trained ones: then it is the first of them. With `--each` it is three
-experts instead, a third of a batch of 64 each, against one network for all 64, encoding included in both: what the cut
-costs.
+Rates are medians of five rounds in which all backends take turns, per second of processor time; ratios are to eager
+PyTorch, the network as it was trained, in the same round. Networks have random weights, with batch norms fitted to
+positions of their game, unless `--experts` names trained ones, of which the first is measured. With `--each`, three
+experts with a third of a batch of 64 each are compared with one network for all 64, including encoding: the cost of
+splitting batches.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Subject:
 
     name: str
     weights: str
-    """Where they are from."""
+    """The origin of its weights."""
     network: torch.nn.Module
     positions: Positions
 
 
 class Eager:
-    """The network as it is, called as PyTorch's tutorials do."""
+    """The network in eager mode, called as in PyTorch's tutorials."""
 
     def __init__(self, network: torch.nn.Module) -> None:
         self._network = network.eval()
@@ -74,7 +74,7 @@ class Eager:
 
 
 def random_subject(name: str) -> Subject:
-    """Returns a network with random weights that has seen positions of its game."""
+    """Returns a network with random weights, and batch norms fitted to positions of its game."""
     game = plugins().game(NETWORKS[name])
     agent = plugins().agent(plugins().player(game), game)
     positions = positions_of_play(game, SinglePhase(), [agent], per_phase=512)
@@ -98,7 +98,7 @@ def trained_subject(folder: Path) -> Subject:
 
 
 def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
-    """Returns what is measured, by backend and precision, and how exact each is against eager PyTorch."""
+    """Returns the evaluators by backend and precision, and how exact each is relative to eager PyTorch."""
     calibration, comparison = subject.positions.halves()
     shape = subject.positions.planes.shape[1:]
     model = quantised(subject.network, calibration.planes)
@@ -117,7 +117,7 @@ def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, fl
 
 
 def rates(evaluators: Mapping[str, PlanesEvaluator], planes: FloatArray, seconds: float) -> dict[str, list[float]]:
-    """Returns positions per second of processor time of every contender in every round."""
+    """Returns positions per second of processor time for every evaluator and round."""
     found: dict[str, list[float]] = {name: [] for name in evaluators}
     for evaluator in evaluators.values():
         evaluator.evaluate_planes(planes)
@@ -132,7 +132,7 @@ def rates(evaluators: Mapping[str, PlanesEvaluator], planes: FloatArray, seconds
 
 
 def rows(subject: Subject, seconds: float) -> list[dict[str, object]]:
-    """Measures a network with every contender and batch size; prints and returns the rows."""
+    """Measures a network with every evaluator and batch size; prints and returns the rows."""
     evaluators, exact = contenders(subject)
     found: list[dict[str, object]] = []
     for batch in BATCHES:
@@ -164,7 +164,7 @@ def rows(subject: Subject, seconds: float) -> list[dict[str, object]]:
 
 
 def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
-    """Measures three experts against one network with everything that runs them; prints and returns the rows."""
+    """Measures three experts against one network with every backend; prints and returns the rows."""
     subject = random_subject(name)
     game = plugins().game(NETWORKS[name])
     views = game.views([(state, state.active_players[0]) for state in random_positions(game, EACH)])
@@ -191,7 +191,7 @@ def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
 
 
 def _turns(ways: Mapping[str, Callable[[], object]], seconds: float) -> list[float]:
-    """Returns how many times as long the second way takes, turn by turn of processor time."""
+    """Returns the ratios of the second function's processor time to the first's, per round."""
     for way in ways.values():
         way()
     found = []
@@ -208,7 +208,7 @@ def _turns(ways: Mapping[str, Callable[[], object]], seconds: float) -> list[flo
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all without any")
     parser.add_argument("--seconds", type=float, default=0.3, help="length of one contender's turn")

@@ -4,11 +4,11 @@
 
 levels  each agent against Fairy-Stockfish at the levels of Lichess (thesis 5.2: its network beat level 2 and lost to
         level 3), and in chess against Stockfish 1350
-search  a round robin of random moves, flat search, UCT and, where given, experts at equal simulations (Antichess
+search  a round robin of random moves, flat search, UCT and, if given, experts at equal simulations (Antichess
         thesis, Tables 5.3 and 5.4; what it calls flat is UCT with random playouts)
-time    the same at equal time per move, games one after the other
+time    the same at equal time per move, with games in sequence
 
-Every match goes on by a pair of games at a time until the minutes are over, so that all have equally many.
+Matches take turns, one pair of games at a time, until the time is over, so that all have equally many.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MOST_PAIRS = 10_000
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two agents and which part asks for their match."""
+    """Two agents, and the part that their match belongs to."""
 
     part: str
     names: tuple[str, str]
@@ -60,7 +60,7 @@ class Pairing:
 
 
 def agents_of(part: str, experts: str | None) -> list[str]:
-    """Returns who plays in a part."""
+    """Returns the agents of a part."""
     if part == "levels":
         own = ["flat?playouts=2048", "uct?simulations=2048", "alpha-beta?depth=3", "alpha-beta?depth=5"]
         return [*own, *([f"{experts}?simulations=2048&leaves=8"] if experts else [])]
@@ -72,7 +72,7 @@ def agents_of(part: str, experts: str | None) -> list[str]:
 
 
 def engines(game: str, levels: Sequence[int]) -> list[str]:
-    """Returns the engine at each level, and in chess Stockfish at the lowest Elo that it knows."""
+    """Returns the engine at each level, and in chess Stockfish at its lowest Elo."""
     named = [
         f"uci:fairy-stockfish?skill={skill}&depth={depth}&movetime={milliseconds}"
         for skill, depth, milliseconds in (LEVELS[level] for level in levels)
@@ -93,7 +93,7 @@ def pairings(
 
 
 def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> dict[Pairing, DuelResult]:
-    """Plays pairs of games of all matches in turn until the time is over; each has one pair at least."""
+    """Plays pairs of games of all matches in turn until the time is over; each match gets at least one pair."""
     agents = named_agents(list(dict.fromkeys(name for match in matches for name in match.names)), game)
     openings = starts(game, MOST_PAIRS if seconds > 600 else 500, seed=first_board(seed))
     played = {match: _Match(game, match, agents, openings, seed) for match in matches}
@@ -123,16 +123,16 @@ class _Match:
         self._records: list[GameRecord] = []
 
     def play(self, number: int) -> None:
-        """Plays the games on one opening, by its number."""
+        """Plays the games on one opening, given by its number."""
         indices = range(2 * number, 2 * number + 2)
         if indices.stop > len(self._schedule.lineups):
-            # Twice as many: to make them anew for every pair takes the longer, the more there are.
+            # Doubled, as rebuilding the schedule takes longer the longer it is.
             self._schedule = self._of(min(2 * number + 2, len(self._openings)))
         games = play_games(self._game, self._schedule.lineups, self._conditions, indices=indices)
         self._records += sorted(games, key=lambda record: record.index)
 
     def result(self) -> DuelResult:
-        """Returns what the games say that were played."""
+        """Returns the result of the games played so far."""
         return DuelResult.of(self._schedule, self._records)
 
     def _of(self, num_pairs: int) -> DuelSchedule:
@@ -162,7 +162,7 @@ def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dic
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all without any")
     parser.add_argument("--game", default="antichess", help="a game of the chess family")
@@ -178,7 +178,7 @@ def main() -> None:
     found = play(plugins().game(options.game), matches, 60 * options.minutes, options.seed)
     table = list(rows(options.game, found, options.seed))
     if options.experts:
-        # Where they lie on this machine says nothing to others.
+        # Paths on this machine are meaningless to others.
         table = [row | {"name": str(row["name"]).replace(options.experts, options.label)} for row in table]
         sys.argv = [word.replace(options.experts, "EXPERTS") for word in sys.argv]
     for row in table:

@@ -1,11 +1,12 @@
-"""How much faster a match is whose games are played at once than the same match game by game.
+"""The speed-up of a match from playing its games concurrently instead of one by one.
 
     python benchmarks/match_speed.py [--record] [--games 200] [--nodes 100] [--workers 2] [--sample 6]
 
-Two checkpoints with random weights play chess, three experts behind the gate of Lichess against one network, from
-openings of eight random plies. The match game by game is its first `--sample` games only; its games per minute are
-those of the whole match at the plies per second of the sample. Times are from the first process started to the last
-game, loading included. Plies per second of processor time, of all processes, tell batches from cores.
+Two checkpoints with random weights play chess, three experts behind Lichess' gate against one network, from openings of
+eight random plies. One by one, only the first `--sample` games are played; their plies per second are extrapolated to
+games per minute of the whole match. Times are from the start of the first process to the end of the last game,
+including loading. Plies per second of processor time, summed over processes, separate the effect of batches from that
+of cores.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def save_random(folder: Path, game: Game, gate_name: str, network: str, seed: in
 
 
 def measure(plan: MatchPlan) -> tuple[float, float, int]:
-    """Plays the match; returns its seconds, those of processors, and its plies."""
+    """Plays the match; returns its wall time, its processor time, and its plies."""
     started, worked = time.perf_counter(), processor_seconds()
     result = Match(plan).play()
     seconds = time.perf_counter() - started
@@ -55,13 +56,13 @@ def measure(plan: MatchPlan) -> tuple[float, float, int]:
 
 
 def processor_seconds() -> float:
-    """Returns what this process and those it has started and ended have used."""
+    """Returns the processor time of this process and its finished children."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=200, help="games of the match")
     parser.add_argument("--nodes", type=int, default=100, help="nodes per move")

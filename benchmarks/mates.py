@@ -1,11 +1,11 @@
-"""How many mates in three the solver proves, by what untried actions are worth and by who evaluates.
+"""How many mates in three the solver proves, by the value of untried actions and by evaluator.
 
     python benchmarks/mates.py [--simulations 100000] [--urgencies loss draw parent reduction]
                                [--evaluators uniform material] [--proof-interval 5] [--record]
 
-The mates are those of tests/games/chess/mates.txt, which says where they come from. "uniform" knows nothing, "material"
-counts material and looks where pieces stand; to both all moves are equally good. Simulations do not count the descents
-that look for proofs, nodes do.
+The mates are those of tests/games/chess/mates.txt, which names their source. "uniform" is a constant evaluator,
+"material" counts material and piece placement; both have a uniform policy. Simulations do not include the descents that
+look for proofs; nodes do.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from moemcts_chess.glance import GlanceEvaluator
 MATES = Path(__file__).parent.parent / "tests" / "games" / "chess" / "mates.txt"
 LEAVES = 8
 PARALLEL = 10
-"""Positions searched side by side; what they cost in memory sets it."""
+"""Number of concurrently searched positions, limited by memory."""
 
 
 def solve(game: ChessGame, fens: list[str], config: SearchConfig, evaluator: Evaluator) -> list[SearchResult]:
-    """Returns what the search says of each position."""
+    """Returns the search result of each position."""
     search = Search(game, config)
     results = []
     for start in range(0, len(fens), PARALLEL):
@@ -44,7 +44,7 @@ def solve(game: ChessGame, fens: list[str], config: SearchConfig, evaluator: Eva
 
 
 def row(name: str, results: list[SearchResult], about: dict[str, Any]) -> dict[str, Any]:
-    """Returns how many are proven to be won, and after how many simulations."""
+    """Returns the number of proven wins, and the simulations that they took."""
     proven = [result for result in results if result.plies_left is not None and result.value == 1]
     costs = [result.num_simulations for result in proven]
     nodes = [result.num_nodes for result in proven]
@@ -57,7 +57,7 @@ def row(name: str, results: list[SearchResult], about: dict[str, Any]) -> dict[s
 
 
 def main() -> None:
-    """Searches and prints; appends to the results where asked to."""
+    """Searches and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=100_000)
     parser.add_argument("--urgencies", nargs="+", default=list(constants.FIRST_PLAY_URGENCIES))

@@ -1,9 +1,9 @@
-"""How much memory a searched tree of chess takes: its node, with the position, its moves and what is tried of them.
+"""Memory of a searched tree of chess per node, including the position, its moves and their statistics.
 
     python benchmarks/memory.py [--record] [--nodes 100000 1000000] [--against CHECKOUT]
 
-Each tree grows in a process of its own. The peak is that of the whole process, less what it held before the search; it
-includes what is held twice for a moment while memory grows.
+Each tree grows in its own process. The peak is that of the whole process, less its memory before the search; it
+includes data that exists twice for a moment while memory grows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def grow(position: str, nodes: int) -> dict[str, float]:
-    """Returns the bytes per node of a tree, now and at the peak, and the seconds of processor time it took."""
+    """Returns the bytes per node of a tree, at the end and at the peak, and the seconds of processor time."""
     from moemcts.evaluation import UniformEvaluator
     from moemcts.plugins import plugins
     from moemcts.search import Search, SearchConfig
@@ -46,12 +46,12 @@ def grow(position: str, nodes: int) -> dict[str, float]:
 
 
 def resident() -> int:
-    """Returns the bytes of memory that this process holds."""
+    """Returns the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--positions", nargs="+", choices=list(CHESS), default=list(CHESS))

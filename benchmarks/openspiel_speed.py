@@ -1,7 +1,7 @@
-"""How many simulations per second a search makes in OpenSpiel's games: ours through the adapter, and OpenSpiel's own.
+"""Simulations per second of searches in OpenSpiel's games: ours through the adapter, and OpenSpiel's own.
 
-Every search begins in the game's first position and makes as many simulations. `constant` evaluates a leaf with 0 and
-equal priors, `playout` plays one game at random to its end. One thread; the best of several tries.
+Every search starts at the game's first position and makes the same number of simulations. `constant` evaluates a leaf
+with 0 and a uniform policy, `playout` with one random game to its end. One thread; the best of several tries.
 
 python benchmarks/openspiel_speed.py --record
 """
@@ -27,7 +27,7 @@ TRIES = 5
 
 
 class Constant(mcts.Evaluator):  # type: ignore[misc]
-    """The same for every position: OpenSpiel's counterpart of `UniformEvaluator`."""
+    """A constant evaluator: OpenSpiel's counterpart of `UniformEvaluator`."""
 
     def evaluate(self, state: pyspiel.State) -> Sequence[float]:
         return np.zeros(state.num_players())
@@ -38,7 +38,7 @@ class Constant(mcts.Evaluator):  # type: ignore[misc]
 
 
 def ours(name: str, make: Callable[[OpenSpielGame], Evaluator], leaves: int) -> float:
-    """Returns simulations per second of our search, `leaves` of which share a batch."""
+    """Returns simulations per second of our search with batches of `leaves`."""
     game = OpenSpielGame(name)
     search = Search(game, SearchConfig(simulations=SIMULATIONS, leaves_per_tree=leaves))
     views, evaluator = game.views([(game.initial_state(), 0)]), make(game)
@@ -68,7 +68,7 @@ def compiled(name: str) -> float:
 
 
 def rate(run: Callable[[], object]) -> float:
-    """Returns simulations per second in the best of several tries, by processor time."""
+    """Returns simulations per second of processor time in the best of several tries."""
     run()
     best = 0.0
     for _ in range(TRIES):
@@ -79,7 +79,7 @@ def rate(run: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Measures all games and prints them; ratios are to our search in the same run."""
+    """Measures and prints all games; ratios are to our search in the same run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     record.add_option(parser)
     options = parser.parse_args()

@@ -1,12 +1,12 @@
-"""In which phase an agent's games were won and lost, as rows of results: a judge values where each phase begins.
+"""Phases in which an agent's games were won and lost, by a judge's values where phases begin, as rows of results.
 
     python benchmarks/phase_swings.py NAME MATCH --agent NAME --judge REFERENCE [--game chess] [--openings FILE]
                                       [--gate lichess] [--games 1000] [--record]
 
-MATCH is the file of a match of two. Of each game the judge values the start and the first position of every later
-phase; what an agent gains in a phase is how much more it expects at the end of it than at its beginning, in points per
-game, where a win is one, a draw half of one: the phases' gains add up to its score less what the openings are worth.
-Games on one opening are a cluster.
+MATCH is the file of a match of two agents. For each game the judge evaluates the start and the first position of every
+later phase. An agent's gain in a phase is the increase of its expected score from the beginning to the end of the
+phase, in points per game, with 1 for a win and 1/2 for a draw: the gains of all phases add up to its score less the
+value of the openings. Games on one opening are a cluster.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from moemcts.plugins import plugins
 
 
 def main() -> None:
-    """Judges and prints; appends to the results where asked to."""
+    """Judges and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the rows: whose games")
     parser.add_argument("match", type=Path)
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def read(path: Path) -> list[GameRecord]:
-    """Returns the games of a match in the order of their numbers; the first line says what it is."""
+    """Returns the games of a match by number; the first line of the file is a header."""
     _, *lines = path.read_text().splitlines()
     return sorted((GameRecord.from_json(json.loads(line)) for line in lines), key=lambda record: record.index)
 
@@ -75,10 +75,10 @@ def read(path: Path) -> list[GameRecord]:
 def gains_of(
     game: Game, start: State, record: GameRecord, seat: int, gate: PhaseGate, judge: Agent, seed: int = 0
 ) -> list[float]:
-    """Returns what the player in a seat gained in each phase, in points from 0 to 1; 0 in those that there were not."""
+    """Returns a player's gain in each phase, in points from -1 to 1, and 0 in phases that did not occur."""
     marks = [*beginnings(game, start, record, gate)]
     values = [valued(game, state, seat, judge, seed) for _, state in marks]
-    # The result stands at the end of the last phase.
+    # The last phase ends with the result.
     values.append(record.returns[seat])
     gains = [0.0] * gate.num_phases
     for (phase, _), before, after in zip(marks, values, values[1:], strict=False):
@@ -87,7 +87,7 @@ def gains_of(
 
 
 def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) -> Iterator[tuple[int, State]]:
-    """Yields the start, and the first position of every later phase; an earlier one that comes again is passed over."""
+    """Yields the start, and the first position of every later phase; returns to earlier phases are ignored."""
     played = Replay(game=game, start=start, record=record)
     going_on = [state for state, _ in played.positions() if state.active_players]
     phases = gate.weights(game.views([(state, state.active_players[0]) for state in going_on])).argmax(axis=1)
@@ -99,7 +99,7 @@ def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) ->
 
 
 def valued(game: Game, state: State, seat: int, judge: Agent, seed: int = 0) -> float:
-    """Returns what a judge thinks that the player in a seat will get, from -1 to 1, by a seed and the position."""
+    """Returns a judge's value of a position for the player in a seat, from -1 to 1; deterministic given the seed."""
     player = state.active_players[0]
     digest = hashlib.sha256(game.format_state(state).encode()).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "little")])
@@ -112,7 +112,7 @@ def valued(game: Game, state: State, seat: int, judge: Agent, seed: int = 0) -> 
 def summary(
     options: argparse.Namespace, gate: PhaseGate, gains: np.ndarray, clusters: Sequence[str]
 ) -> Iterator[dict[str, object]]:
-    """Yields a row for each phase, and one of all of them."""
+    """Yields a row for each phase, and one for all of them."""
     columns = {name: gains[:, number] for number, name in enumerate(gate.phase_names)} | {"all": gains.sum(axis=1)}
     for phase, column in columns.items():
         found = mean_interval(column, clusters)

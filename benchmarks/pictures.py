@@ -1,4 +1,4 @@
-"""Writes docs/assets/found-chess.svg and found-pommerman.svg: what experts add, seed by seed, from the results.
+"""Writes docs/assets/found-chess.svg and found-pommerman.svg: gains of experts by seed, from the results.
 
 python benchmarks/pictures.py
 """
@@ -22,20 +22,20 @@ NETWORKS = {
     "resnet?channels=128&blocks=10&": "large",
     "resnet?channels=8&blocks=1&": "smallest",
 }
-"""Those of the comparisons in chess that are drawn, by how they begin, and what others than the usual are called."""
+"""The networks of the chess comparisons shown, by prefix, with labels for those other than the usual one."""
 SEEDS_OF_STEPS = {
     "ten seeds by all gates": "the paper's size, ten seeds by all gates",
     "five more by steps alone": "the paper's size, half of its games, five more seeds",
     "all fifteen": "the paper's size, fifteen seeds by steps",
 }
-"""Whose rows are drawn of Pommerman, by what they are called."""
+"""The rows of Pommerman shown, by label."""
 
 
 def chess() -> Iterator[Whisker]:
     """Yields `separated` over the single network by positions, the most first, with every seed of each.
 
-    Those after others by one network, with which all begin, come with these; below come those that see other planes and
-    experts by another gate than Lichess'.
+    Experts that start from one trained network come after others with as many positions; below are those with other
+    planes and experts by gates other than Lichess'.
     """
     found = {}
     for rows in comparisons():
@@ -57,7 +57,7 @@ def chess() -> Iterator[Whisker]:
         elif (samples, before) == shown:
             label = f"the same, {planes}"
         elif planes:
-            # What is long leaves no room for the picture.
+            # A longer note would leave no room for the figure.
             of_size = next(name for start, name in NETWORKS.items() if row["network"].startswith(start))
             note = f"{note}, {of_size or planes.partition('=')[2]}"
         shown = (samples, before)
@@ -84,7 +84,7 @@ def _is_of_steps(row: Row) -> bool:
 
 
 def main() -> None:
-    """Writes both."""
+    """Writes both figures."""
     pictures = {
         "found-chess": elo_ratings(list(chess()), title="Chess: experts over one network by positions, 95 %"),
         "found-pommerman": differences(
@@ -93,7 +93,7 @@ def main() -> None:
             xlabel="games won, percentage points",
         ),
     }
-    # The same picture has the same bytes.
+    # Makes the output reproducible byte by byte.
     with rc_context({"svg.hashsalt": "moemcts"}):
         for name, figure in pictures.items():
             figure.savefig(ASSETS / f"{name}.svg", metadata={"Date": None})

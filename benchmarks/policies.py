@@ -1,12 +1,12 @@
-"""How sure policies are of themselves, and what of their loss is about legal actions, as rows of results.
+"""How confident policies are, and how much of their loss concerns legal actions, as rows of results.
 
     python benchmarks/policies.py DATA --name NAME --experts FOLDER [--name NAME --experts FOLDER ...] [--game chess]
                                   [--positions 20000] [--record]
 
-The losses of trainings count all actions, illegal ones too, and a search hears of the legal ones alone. On positions
-spread over a dataset, for each set of experts: the cross-entropy over all actions and over the legal ones, the share of
-the policy that lies on illegal ones, and of what is left the entropy, the mean probability of the likeliest action and
-how often that one was played. The seed of a row is that of its training.
+Training losses include all actions, even illegal ones, but a search uses only the legal ones. On positions spread over
+a dataset, for each set of experts: the cross-entropy over all actions and over the legal ones, the probability of
+illegal actions, and, after masking these, the entropy, the mean probability of the most likely action and how often it
+was played. The seed of a row is that of its training.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from moemcts.plugins import plugins
 from moemcts.store import MANIFEST, read_toml
 
 CHUNK = 1024
-"""Positions that are evaluated at once."""
+"""Batch size."""
 MEASURES = ("loss", "loss, legal", "illegal", "entropy", "likeliest", "accuracy, legal")
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="a dataset that no experts learned from")
     parser.add_argument("--name", action="append", required=True, help="of a row, once per folder of experts")
@@ -66,7 +66,7 @@ def shape_of(evaluator: Evaluator, dataset: Dataset) -> dict[str, float]:
 
 
 def per_position(logits: np.ndarray, legal: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Returns the `MEASURES` of logits `[N, A]` for the actions played, `[N]`: `[6, N]`."""
+    """Returns the `MEASURES` of logits `[N, A]` for the actions played, `[N]`, as `[6, N]`."""
     chosen = logits[np.arange(len(actions)), actions]
     everything, masked = log_sums(logits), np.where(legal, logits, -np.inf)
     among_legal = log_sums(masked)
@@ -85,7 +85,7 @@ def per_position(logits: np.ndarray, legal: np.ndarray, actions: np.ndarray) -> 
 
 
 def log_sums(logits: np.ndarray) -> np.ndarray:
-    """Returns the logarithm of the sum of exponentials of each row, `[N]`."""
+    """Returns the log-sum-exp of each row, `[N]`."""
     peaks = logits.max(axis=1)
     return np.asarray(peaks + np.log(np.exp(logits - peaks[:, None]).sum(axis=1)))
 

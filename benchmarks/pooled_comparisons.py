@@ -2,10 +2,10 @@
 
     python benchmarks/pooled_comparisons.py [--record]
 
-They are the recorded ones of `benchmarks/chess_comparison.py` whose commands differ in `--seeds` and `--seed` only, and
-whose seeds follow on one another. A loss is the mean over all training seeds; an interval of a match is Student's over
-the scores of all training seeds, each of which counts the same, and as wide as their games make it at least, as that
-of one run of several seeds. That for these networks alone is of the games.
+These are recorded comparisons of `benchmarks/chess_comparison.py` whose commands differ only in `--seeds` and `--seed`,
+with consecutive seeds. Losses are means over all training seeds; the interval of a match is Student's over the scores
+of all training seeds with equal weights, and at least as wide as the games imply, as for one run of several seeds. The
+interval for these networks only is over games.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from measuring.record import Row, add_option, append, latest
 from moemcts.arena.rating import EloRange
 
 MEANS = ("value", "policy", "value_loss", "accuracy")
-"""Of a loss: those of all seeds are the means of their seeds'."""
+"""Columns of losses whose pooled value is the mean over seeds."""
 COUNTS = ("games", "wins", "draws", "losses")
 OWN = ("command", "commit", "machine", "date", "error")
-"""What is said of the parts alone."""
+"""Columns that belong only to the individual rows."""
 _SEEDS = re.compile(r", seeds? \d+( to \d+)?$")
 
 
 def alike(rows: Sequence[Row]) -> list[list[Row]]:
-    """Returns the rows of every set of comparisons that differ in their seeds alone, those of each by their first seed.
+    """Returns the rows of every set of comparisons that differ only in their seeds, sorted by first seed.
 
-    Raises ValueError where seeds are used twice or left out.
+    Raises ValueError if seeds overlap or are missing.
     """
     sets: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row["seed"]):
@@ -96,7 +96,7 @@ def _match(parts: Sequence[Row]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Prints the rows; appends them to the results where asked to."""
+    """Prints the rows; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()

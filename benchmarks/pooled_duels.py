@@ -2,10 +2,10 @@
 
     python benchmarks/pooled_duels.py [--record]
 
-They are the recorded ones of `benchmarks/expert_duels.py` whose names differ in `, seed NUMBER` at the end alone, and
-which were played alike, from openings that follow on one another. The interval is Student's over the scores of all
-trainings, each of which counts the same, and as wide as their games make it at least. Sets whose trainings are of
-different length are joined once more under a name of their own, `OF_ANY_LENGTH`.
+These are recorded duels of `benchmarks/expert_duels.py` whose names differ only in the suffix `, seed NUMBER`, played
+with the same settings from consecutive openings. The interval is Student's over the scores of all trainings with equal
+weights, and at least as wide as the games imply. Sets with different lengths of training are also joined under a name
+of their own, `OF_ANY_LENGTH`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ OF_ANY_LENGTH = {
         "positions after 21,815,080",
     ),
 }
-"""By name, of which duels it is, named without their seeds."""
+"""The names of joined sets, and of the duels that they consist of, without seeds."""
 _SEED = re.compile(r", seed \d+$")
 _OPTION = re.compile(r" --([\w-]+)(?: (?!--)(\S+))?")
 
 
 def alike(rows: Sequence[Row]) -> list[list[Row]]:
-    """Returns the rows of every set of duels that differ in their trainings alone, in the order of their openings.
+    """Returns the rows of every set of duels that differ only in their trainings, in the order of their openings.
 
-    Raises ValueError where they were played otherwise, or where openings are used twice or left out.
+    Raises ValueError if settings differ, or if openings overlap or are missing.
     """
     sets: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row["seed"]):
@@ -56,9 +56,10 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def of_any_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Returns the rows of every set of duels that differ in how long trainings took, too, by the name of all of them.
+    """Returns the rows of every set of duels that also differ in the length of trainings, by the name of the joined
+    set.
 
-    Raises ValueError where they were played otherwise.
+    Raises ValueError if settings differ.
     """
     found: dict[str, list[Row]] = {}
     for name, of in OF_ANY_LENGTH.items():
@@ -70,7 +71,7 @@ def of_any_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def pooled(rows: Sequence[Row], name: str = "") -> Row:
-    """Returns the row of all trainings of a set, by default under the name that they share."""
+    """Returns the row of all trainings of a set, by default under their common name."""
     found = pooled_scores([Part.of_duels(row) for row in rows])
     elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
     return {
@@ -92,7 +93,7 @@ def pooled(rows: Sequence[Row], name: str = "") -> Row:
 
 
 def _set_of(row: Row) -> str:
-    """Returns what a duel is called without its seed."""
+    """Returns the name of a duel without its seed."""
     return _SEED.sub("", row["name"])
 
 
@@ -102,13 +103,13 @@ def _check_alike(rows: Sequence[Row]) -> None:
 
 
 def _settings(row: Row) -> tuple[object, ...]:
-    """Returns how a duel was played, as its command says: what stands before its first option is its name."""
+    """Returns the settings of a duel by its command; the words before its first option are its name."""
     given = {option: value for option, value in _OPTION.findall(row["command"]) if option not in MAY_DIFFER}
     return row["simulations"], *sorted(given.items())
 
 
 def main() -> None:
-    """Prints the rows; appends them to the results where asked to."""
+    """Prints the rows; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()

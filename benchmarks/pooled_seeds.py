@@ -2,12 +2,11 @@
 
     python benchmarks/pooled_seeds.py --run LABEL --run LABEL [--run LABEL ...] --label LABEL [--record]
 
-The runs are those that `benchmarks/strength.py` recorded with these labels; of the arms and pairs of arms, those that
-all of them have. Their commands may differ in seeds, in numbers of games and processes, in `training.compile`, which
-changes last bits alone, and in which further arms there are.
-The interval is Student's over all training seeds, each of which counts the same, and as wide as their games make it at
-least, as that of one run of several seeds; the p-value is that of flipping the signs of what they found, which does not
-say what games add by chance where seeds agree better than their games allow.
+The runs are those recorded by `benchmarks/strength.py` with these labels; only arms and pairs of arms that all of them
+have are joined. Their commands may differ in seeds, in numbers of games and processes, in `training.compile`, which
+changes only the last bits, and in further arms. The interval is Student's over all training seeds with equal weights,
+and at least as wide as the games imply, as for one run of several seeds; the p-value is that of a sign-flip test, which
+ignores the chance of games if seeds agree better than their games allow.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from moemcts.arena.intervals import pooled_interval, sign_flip_test, t_quantile,
 from moemcts.runs.arms import SINGLE
 
 ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_plies", "samples")
-"""What runs have to agree in."""
+"""Columns in which runs have to agree."""
 COUNTS = ("games", "wins", "ties", "losses", "training_seeds")
 MAY_DIFFER = ("seed", "num_seeds", "match.games", "match.raw_games", "workers", "training.compile")
 """Settings in which commands may differ."""
 
 ROUNDING = 1e-6
-"""Of intervals in rows, as a share."""
+"""Relative rounding error of intervals in rows."""
 
 Key = tuple[str, str, str]
-"""An arm, what it is compared with where that is not the single network, and the kind of its games."""
+"""An arm, what it is compared with if not the single network, and the kind of its games."""
 
 
 def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
     """Returns a row for each arm, pair of arms and kind that all runs have.
 
-    Raises ValueError for runs that differ in more than their seeds, share one, or do not say what has to be the same.
+    Raises ValueError for runs that differ in more than their seeds, share a seed, or lack a setting that has to agree.
     """
     found: list[Row] = []
     for key in runs[0]:
@@ -64,14 +63,15 @@ def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
 
 
 def key_of(row: Row) -> Key:
-    """Returns what a row is of, which those of other runs are too."""
+    """Returns the key that corresponding rows of other runs share."""
     return row["arm"], row.get("over", ""), row["kind"]
 
 
 def settings_of(command: str) -> dict[str, str]:
-    """Returns what a command of `moemcts run` says, by option or setting, apart from `MAY_DIFFER`.
+    """Returns the options and settings of a `moemcts run` command, except `MAY_DIFFER`.
 
-    Of its arms only what their names do not: the first network, and the gates where there are several schemes.
+    Arms are left out, except for what their names do not contain: the first network, and the gates if there are several
+    schemes.
     """
     given: dict[str, list[str]] = {}
     option = ""
@@ -104,7 +104,7 @@ def _check_alike(rows: Sequence[Row]) -> None:
 
 
 def _difference(rows: Sequence[Row], against: Sequence[Row | None]) -> dict[str, object] | None:
-    """Returns the difference over all seeds of some rows, each `against` the row of the same run that it is from."""
+    """Returns the difference over all seeds of some rows, each relative to the row of the same run in `against`."""
     if any(row["difference"] is None for row in rows):
         return None
     means = [mean for row in rows for mean in row["difference"]["seed_means"]]
@@ -120,17 +120,17 @@ def _difference(rows: Sequence[Row], against: Sequence[Row | None]) -> dict[str,
 
 
 def _of_games(row: Row, other: Row | None) -> float:
-    """Returns the variance that the games leave the difference of a seed, mean over the seeds of a row.
+    """Returns the variance of a seed's difference due to games, averaged over the seeds of a row.
 
-    Earlier rows do not say: of these it is what their interval is made of where that is more than seeds differ by, or
-    else at most that, and at most what it would be were games not paired.
+    Earlier rows do not have it. For these it is derived from their interval if that is wider than the differences
+    between seeds imply; otherwise that is an upper bound, and so is the variance with unpaired games.
     """
     found, num_seeds = row["difference"], len(row["difference"]["seed_means"])
     if "own_variance" in found:
         return float(found["own_variance"]) * num_seeds
     margin = max(found["interval"][1] - found["wins"], found["wins"] - found["interval"][0])
     if num_seeds == 1:
-        # There are fewer boards than pairs of games: the quantile of these is smaller, and the variance larger.
+        # There are fewer boards than pairs of games, so the quantile used is smaller and the variance larger.
         return float((margin / t_quantile(0.975, found["num_pairs"])) ** 2)
     told = (margin / t_quantile(0.975, num_seeds - 1)) ** 2 * num_seeds
     between = statistics.variance(found["seed_means"])
@@ -141,14 +141,14 @@ def _of_games(row: Row, other: Row | None) -> float:
 
 
 def main() -> None:
-    """Prints the rows; appends them to the results where asked to."""
+    """Prints the rows; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", action="append", required=True, dest="runs", help="label of a recorded run")
     parser.add_argument("--label", required=True, help="of the rows")
     add_option(parser)
     options = parser.parse_args()
     known = latest("strength").values()
-    # Rows without training seeds are those of no network.
+    # Rows without training seeds belong to no network.
     trained = [row for row in known if "training_seeds" in row]
     runs = [{key_of(row): row for row in trained if row.get("label") == one} for one in options.runs]
     for label, run in zip(options.runs, runs, strict=True):

@@ -2,9 +2,9 @@
 
     python benchmarks/pooled_selfplay.py [--record]
 
-They are the recorded ones of an arm and a game which were played alike: by as many simulations, of as many generations
-of as many games, with the same network and gate. The interval is Student's over the scores of all trainings, each of
-which counts the same, and as wide as their games make it at least.
+These are recorded rows of the same arm and game with the same settings: simulations, generations, games per generation,
+network and gate. The interval is Student's over the scores of all trainings with equal weights, and at least as wide as
+the games imply.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from moemcts.arena.verdict import counted
 
 TABLE = "selfplay_schemes"
 ALIKE = ("unit", "simulations", "generations", "games per generation", "network", "gate", "settings", "against")
-"""What rows of one set have in common, beside the game and the arm."""
+"""Columns in which the rows of a set agree, besides the game and the arm."""
 
 
 def alike(rows: Sequence[Row]) -> list[list[Row]]:
-    """Returns the rows of every set that differ in their seeds alone, the first seeds first.
+    """Returns the rows of every set that differ only in their seeds, sorted by first seed.
 
-    Raises ValueError where a seed is in two of them.
+    Raises ValueError if rows share a seed.
     """
     sets: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row["seed"]):
@@ -80,7 +80,7 @@ def pooled(rows: Sequence[Row]) -> Row:
 
 
 def main() -> None:
-    """Prints a row for each set; appends it to the results where asked to."""
+    """Prints a row for each set; appends it to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()

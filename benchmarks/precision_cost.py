@@ -1,12 +1,12 @@
-"""What fewer digits cost in Elo: experts against themselves in float32, the same openings from both sides.
+"""Cost of reduced precision in Elo: experts against themselves in float32, on the same openings from both sides.
 
     python benchmarks/precision_cost.py FOLDER [--precision bf16] [--backend openvino] [--games 400]
                                         [--simulations 100] [--sprt -10 0] [--out FILE] [--record]
 
-Both sides search equally many positions, so this is the price of the rounding alone; what the speed buys is a match at
-equal time. int8 needs models: moemcts export FOLDER --precision int8. With `--sprt` the match ends as soon as a
-sequential test of these two differences, in normalized Elo, is decided. Games are kept in the file that `--out` names:
-the same command goes on where it stopped.
+Both sides search equally many positions, so this is the cost of rounding alone; a match at equal time would include the
+speed-up. int8 needs models: moemcts export FOLDER --precision int8. With `--sprt` the match ends as soon as a
+sequential test of these two differences, in normalized Elo, is decided. Games are kept in the file given by `--out`:
+the same command resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXACT = "float32"
 
 
 def main() -> None:
-    """Plays the match and prints the difference; appends it to the results where asked to."""
+    """Plays the match and prints the difference; appends it to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a folder of experts, with exported models for int8")
     parser.add_argument("--precision", choices=("bf16", "int8"), default="bf16", help="what is held against float32")

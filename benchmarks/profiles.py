@@ -1,9 +1,9 @@
-"""Where the time goes in what is short of its goal: samples of `perf`, summed by what was at work, as rows of results.
+"""Profiles of workloads that miss their speed goals: samples of `perf` by component, as rows of results.
 
     python benchmarks/profiles.py [--record] [--seconds 10] [NAME ...]
 
-The work runs in a process of its own on one thread; Linux' `perf` looks at it 999 times a second once it is warm, and
-every sample is counted for the library and the function it fell into. Values are shares of the samples.
+Each workload runs in its own process on one thread; after a warm-up, Linux' `perf` samples it 999 times a second, and
+every sample is attributed to its library and function. Values are shares of the samples.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ PARTS = {
     "bindings": r"_core\.",
     "Python and NumPy": r"python|_multiarray|_umath|_ctypes",
 }
-"""What a library and a function belong to, the first that fits."""
+"""Patterns of library and function for each component; the first match counts."""
 REST = "memory and system"
 WARM = 3.0
-"""Seconds before samples are taken."""
+"""Duration of the warm-up in seconds."""
 
 
 def self_play(name: str) -> Callable[[], object]:
-    """Returns work that plays games with a network of `in_flight.NETWORKS`, batches of 128 views, in one group."""
+    """Returns work that plays games with a network of `in_flight.NETWORKS`, in batches of 128 views, in one group."""
     import in_flight
     import torch
 
@@ -51,7 +51,7 @@ def self_play(name: str) -> Callable[[], object]:
 
 
 def experts(name: str, number: int) -> Callable[[], object]:
-    """Returns work that evaluates 64 views, a part of them by each of so many experts of ONNX Runtime."""
+    """Returns work that evaluates 64 views, divided equally among `number` experts of ONNX Runtime."""
     import inference
     import numpy as np
     import torch
@@ -80,7 +80,7 @@ def searches(name: str) -> Callable[[], object]:
 
 
 def playouts(name: str) -> Callable[[], object]:
-    """Returns the work of our side of `peers/compare.py`."""
+    """Returns our side's work of `peers/compare.py`."""
     import ours
 
     return ours.uct(name)
@@ -104,7 +104,7 @@ WORK: dict[str, Callable[[], Callable[[], object]]] = {
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of what to look at; all without any")
     parser.add_argument("--seconds", type=float, default=10.0, help="that each is looked at")
@@ -123,7 +123,7 @@ def main() -> None:
 
 
 def serve(work: Callable[[], object]) -> None:
-    """Does the work until it is killed, and says after a while that it is warm."""
+    """Repeats the work until it is killed, and reports when it is warmed up."""
     timer = threading.Timer(WARM, print, ["warm"], {"flush": True})
     timer.daemon = True
     timer.start()
@@ -132,7 +132,7 @@ def serve(work: Callable[[], object]) -> None:
 
 
 def profile(name: str, seconds: float) -> list[dict[str, object]]:
-    """Returns the row of one piece of work."""
+    """Returns the row of one workload."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         command = [sys.executable, __file__, "--work", name]
         child = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
@@ -164,7 +164,7 @@ def profile(name: str, seconds: float) -> list[dict[str, object]]:
 
 
 def summed(report: str) -> tuple[Counter[str], Counter[str]]:
-    """Returns the samples by part and by function of what `perf report` prints."""
+    """Returns the samples by component and by function from the output of `perf report`."""
     shares: Counter[str] = Counter()
     functions: Counter[str] = Counter()
     for line in report.splitlines():

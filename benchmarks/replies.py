@@ -1,10 +1,10 @@
-"""Whether a search is stronger with opponents' replies kept or drawn anew at every descent.
+"""Whether a search is stronger with opponents' replies kept per node or sampled at every descent.
 
     python benchmarks/replies.py [--game pommerman] [--opponent simple] [--simulations 100 250 1000]
                                  [--games 400] [--out FOLDER] [--record]
 
-Both searches have a constant evaluator and play the same boards, seats and seeds against a table of the opponent, whom
-they also expect. Games are kept in the folder: the same command goes on where it stopped.
+Both searches have a constant evaluator and play the same boards, seats and seeds against a table of the opponent, which
+is also their opponent model. Games are kept in the folder: the same command resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS: tuple[Literal["kept", "drawn"], ...] = ("kept", "drawn")
 
 
 def play(game: Game, opponent: str, simulations: int, num_games: int, seed: int, path: Path) -> MatchResult:
-    """Plays the match of one number of simulations, or what of it is not in the file."""
+    """Plays the games of the match at one number of simulations that are not in the file yet."""
     field = plugins().agent(opponent, game)
     arms = {
         kind: SearchAgent(
@@ -46,7 +46,7 @@ def play(game: Game, opponent: str, simulations: int, num_games: int, seed: int,
 
 
 def rows(result: MatchResult, opponent: str, simulations: int, seed: int) -> list[dict[str, Any]]:
-    """Returns the share of games that each kind of replies won, and the difference on equal boards."""
+    """Returns the win rate of each kind of replies, and the paired difference."""
     about = {"game": result.game, "opponent": opponent, "simulations": simulations, "seed": seed}
     found: list[dict[str, Any]] = []
     for kind in KINDS:
@@ -66,7 +66,7 @@ def rows(result: MatchResult, opponent: str, simulations: int, seed: int) -> lis
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", default="pommerman")
     parser.add_argument("--opponent", default="simple", help="the agent of all other seats")

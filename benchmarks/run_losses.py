@@ -1,9 +1,9 @@
-"""Records what the experts of a finished run learned: one row per arm, on samples that nobody learned from.
+"""Records the losses of the experts of a finished run, one row per arm, on held-out samples.
 
 python benchmarks/run_losses.py RUN --label LABEL [--commit COMMIT] [--record]
 
-Runs are told apart by their labels: rows with the same one take the place of earlier ones. Losses are means over the
-run's training seeds; those of the single network are on the same samples.
+Runs are identified by their labels: rows replace earlier ones with the same label. Losses are means over the run's
+training seeds; those of the single network are on the same samples.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Prints the rows; appends them to the results where asked to."""
+    """Prints the rows; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--label", required=True, help="what tells this run from others")

@@ -1,11 +1,10 @@
-"""What a cache of evaluations and smart pruning save where they change no move: seconds of a core per game.
+"""Savings of an evaluation cache and smart pruning where they change no move: processor seconds per game.
 
     python benchmarks/savings.py [--agent weights:pommerman] [--game pommerman] [--against simple] [--games 8]
                                  [--simulations 250] [--rounds 1] [--record]
 
-An agent plays the same games, as it is named and with each of the options. One game is played before, so that
-everything is loaded; of several rounds the fastest counts. Moves that differ from those of the agent as it is named are
-an error.
+An agent plays the same games, as given and with each of the options. One game is played first as a warm-up; of several
+rounds the fastest counts. Moves that differ from those of the agent as given are an error.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ OPTIONS = {
 
 
 def played(options: argparse.Namespace, added: str) -> tuple[float, list[object]]:
-    """Returns the seconds of a core that all games took, and the moves of each."""
+    """Returns the processor seconds of all games, and the moves of each."""
     plan = MatchPlan(
         game=options.game,
         agents=(extend_reference(options.agent, parse_reference(f"?{added}")[1]),),
@@ -43,7 +42,7 @@ def played(options: argparse.Namespace, added: str) -> tuple[float, list[object]
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agent", default="weights:pommerman", help="as agents are named; options may follow")
     parser.add_argument("--game", default="pommerman")

@@ -2,9 +2,9 @@
 
 python benchmarks/sb3.py [--env moemcts/PommermanOneVsOne-v0] [--steps 40000] [--games 200] [--seed 0] [--record]
 
-The mean reward per game before and after training, by moves drawn from the policy, and by its likeliest moves: 1 is a
-win, -1 a loss or a game that reached its limit. Needs
-`pip install stable-baselines3`. What the tutorial docs/tutorials/stable-baselines3.md does, with numbers.
+The mean reward per game before and after training, with moves sampled from the policy, and with its most likely moves:
+1 is a win, -1 a loss or a game that reached its limit. Needs `pip install stable-baselines3`. The measurements of the
+tutorial docs/tutorials/stable-baselines3.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUM_ENVS = 4
 
 
 def main() -> None:
-    """Trains and prints; appends to the results where asked to."""
+    """Trains and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--env", default="moemcts/PommermanOneVsOne-v0")
     parser.add_argument("--steps", type=int, default=40_000)
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def rewards(model: PPO, options: argparse.Namespace, *, is_drawn: bool) -> np.ndarray:
-    """Returns the rewards of games that nobody learns from, `[G]`, by moves drawn from the policy or its likeliest."""
+    """Returns the rewards of evaluation games, `[G]`, with moves sampled from the policy or its most likely ones."""
     env = Monitor(gymnasium.make(options.env, opponents="random"))
     env.reset(seed=options.seed + 1000)
     found, _ = evaluate_policy(

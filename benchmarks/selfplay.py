@@ -1,11 +1,11 @@
-"""What a self-play learned and how fast it played, as rows of results.
+"""Learning progress and speed of a self-play, as rows of results.
 
 python benchmarks/selfplay.py FOLDER [--curve | --generations] [--record]
 
-FOLDER is a run of `moemcts selfplay`. A row per measured generation: its score against each opponent that stays the
-same, with the games and samples of all generations up to it. One row more: how many positions per second of processor
-time are evaluated by one process that plays, beside what the network alone does with batches of the same size. With
-`--generations` a row per generation instead: seconds of its games and its training, by the clock, and its losses.
+FOLDER is a run of `moemcts selfplay`. One row per measured generation: its score against each fixed opponent, with the
+games and samples of all generations up to it. A further row: the positions evaluated per second of processor time by
+one self-play process, next to those of the network alone in batches of the same size. With `--generations`, one row per
+generation instead: wall time of its games and its training in seconds, and its losses.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from moemcts.runs.selfplay.games import Speed
 from moemcts.runs.selfplay.run import SelfPlay
 
 LOSSES = tuple(itertools.product(("training", "validation"), ("policy", "value")))
-"""On which samples, and of what."""
+"""Kinds of samples, and of losses."""
 
 
 def main() -> None:
-    """Reads and prints; appends to the results where asked to."""
+    """Reads and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--curve", action="store_true", help="leave the speed out")
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def curve(run: SelfPlay) -> list[dict[str, object]]:
-    """Returns a row per match against an opponent that stays the same."""
+    """Returns a row per match against a fixed opponent."""
     rows: list[dict[str, object]] = []
     for match in run.judging.measurements():
         if match["other"].startswith("generation "):
@@ -74,8 +74,8 @@ def curve(run: SelfPlay) -> list[dict[str, object]]:
 
 
 def generations(run: SelfPlay) -> list[dict[str, object]]:
-    """Returns a row per generation: how long its games and its training took, and its losses at their end."""
-    # What was interrupted is there once more.
+    """Returns a row per generation: the duration of its games and its training, and its final losses."""
+    # Interrupted parts occur again later.
     seconds = {one["part"]: one["seconds"] for one in run.times.read() if "part" in one}
     rows: list[dict[str, object]] = []
     for number in range(1, run.config.generations + 1):
@@ -100,9 +100,9 @@ def generations(run: SelfPlay) -> list[dict[str, object]]:
 
 
 def speed(run: SelfPlay) -> dict[str, object]:
-    """Returns how fast one part of a generation's games is played by the newest experts there are."""
+    """Returns the speed at which the newest experts play one chunk of a generation's games."""
     newest = max(one for one in range(run.config.generations + 1) if run.on_disk.experts(one).exists())
-    # What is loaded and compiled first is left out.
+    # Loading and compilation are not measured.
     evaluator = run.players.experts(newest)
     found: list[Speed] = []
     started = time.process_time()

@@ -9,13 +9,13 @@
         --variant "gumbel search.root=gumbel search.simulations=34 games.full_share=1"
 
 An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay`; `staged` is the paper's, in which one
-network goes on from generation to generation and the experts go out from it anew (`general_first`). An arm that a
-`--variant` names is one network too, that learns with other settings. Every arm and seed
-is a self-play of its own in OUT; then the last experts of each arm play those of `single` of the same seed, every seed
-from openings of its own, or with `--against simple` both play the same games against these others, in games of more
-than two. The same command goes on where it stopped, and other settings than those that OUT was begun with are refused.
-A row per arm: the Elo of its mean score over seeds, or the points of games won that it has more, with the interval over
-seeds and openings, of one seed that for its networks alone, and each seed's; and what all arms were begun with.
+network is trained from generation to generation, and the experts start from it in each (`general_first`). An arm named
+by `--variant` is also one network, with other settings. Every arm and seed is a separate self-play in OUT; then the
+last experts of each arm play those of `single` of the same seed, with openings by seed. In games of more than two
+players, `--against simple` makes both play the same games against these opponents. The same command resumes where it
+stopped; settings that differ from those that OUT was started with are refused. One row per arm: the Elo of its mean
+score over seeds, or its gain in win rate in points, with the interval over seeds and openings, or for one seed that of
+its networks only; the values by seed; and the settings common to all arms.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from moemcts.store import read_json, read_toml, write_json
 BASELINE = "single"
 SCHEMES = {"staged": "general_first"}
 RANDOM_PLIES = 4
-"""Before duels."""
+"""Number of random plies before duels."""
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--game", required=True)
@@ -73,7 +73,7 @@ def main() -> None:
     options.variants = dict(options.variants)
     if options.gate is None and (schemes := {*options.arms} - {BASELINE, *options.variants}):
         parser.error(f"expected a --gate for {' '.join(sorted(schemes))}")
-    # Seed by seed: whenever it stops, what is done is paired.
+    # In order of seeds, so that finished games are paired whenever it stops.
     selfplays = [(arm, seed) for seed in seeds_of(options) for arm in options.arms]
     for arm, seed in selfplays:
         check(options, arm, seed)
@@ -98,7 +98,7 @@ def variant(text: str) -> tuple[str, list[str]]:
 
 
 def check(options: argparse.Namespace, arm: str, seed: int) -> None:
-    """Raises SystemExit, saying what differs, where the self-play of an arm was begun with other settings."""
+    """Raises SystemExit with the differences if the self-play of an arm was started with other settings."""
     folder = run_of(options.out, arm, seed)
     if not (folder / CONFIG).exists():
         return
@@ -107,7 +107,7 @@ def check(options: argparse.Namespace, arm: str, seed: int) -> None:
 
 
 def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
-    """Makes the experts of an arm, as far as they are not made."""
+    """Trains the experts of an arm, unless that has been done."""
     folder = run_of(options.out, arm, seed)
     if (folder / "done.json").exists():
         return
@@ -121,7 +121,7 @@ def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
 
 
 def words_of(options: argparse.Namespace, arm: str, seed: int) -> list[str]:
-    """Returns the options of `moemcts selfplay` that an arm is begun with, each before its value."""
+    """Returns the options of `moemcts selfplay` for an arm, each followed by its value."""
     words = ["--game", options.game, "--seed", str(seed)]
     if arm != BASELINE and arm not in options.variants:
         words += ["--gate", options.gate, "--scheme", SCHEMES.get(arm, arm)]
@@ -130,19 +130,19 @@ def words_of(options: argparse.Namespace, arm: str, seed: int) -> list[str]:
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
-    """Returns the settings that options of `moemcts selfplay` name, by dotted path, those of a file among them."""
+    """Returns the settings given by options of `moemcts selfplay` as dotted paths, including those of a file."""
     given = list(zip(words[::2], words[1::2], strict=True))
     apart = ("--config", "--set", "--out")
     named: dict[str, Any] = {option.removeprefix("--"): value for option, value in given if option not in apart}
     found = dict(named)
     for path in (value for option, value in given if option == "--config"):
         found |= flat(read_toml(Path(path)))
-    # Options are over a file, and said first.
+    # Options take precedence over a file, and come first.
     return found | named | read_changes([value for option, value in given if option == "--set"])
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
-    """Returns the settings that were named when a self-play was begun; of one without a file of them, its command's."""
+    """Returns the settings that a self-play was started with; if there is no file of them, those of its command."""
     found: dict[str, Any]
     if asked_of(folder).exists():
         found = read_json(asked_of(folder))
@@ -152,7 +152,7 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 
 def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
-    """Returns the row of an arm: how much better it is than the single network."""
+    """Returns the row of an arm: its gain over the single network."""
     begun, single = (begun_with(run_of(options.out, one, options.seed)) for one in (arm, BASELINE))
     results = [play(options, arm, seed) for seed in seeds_of(options)]
     config = read_toml(run_of(options.out, arm, options.seed) / CONFIG)
@@ -176,8 +176,8 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
 
 
 def play(options: argparse.Namespace, arm: str, seed: int) -> Result:
-    """Returns the games of an arm and the single network of its seed, those in their file or what of them is missing
-    played now.
+    """Returns the result of an arm against the single network of its seed, after playing the games that are missing in
+    the file.
     """
     against = f"-{file_label(options.against)}" if options.against else ""
     path = options.out / f"match-{arm}-{seed}-{options.simulations}-{options.games}{against}.jsonl"
@@ -194,9 +194,9 @@ def play(options: argparse.Namespace, arm: str, seed: int) -> Result:
 
 
 def compared(name: str, results: Sequence[Result]) -> dict[str, object]:
-    """Returns how much better the first of two agents is, over a match of each training seed.
+    """Returns the gain of the first of two agents over the second, over a match for each training seed.
 
-    They play each other, or the same others: then it is how many more of 100 games the first has won.
+    In duels this is Elo; in matches against common opponents it is the difference in games won, per 100.
     """
     duels = [one for one in results if isinstance(one, DuelResult)]
     if duels:
@@ -221,7 +221,7 @@ def compared(name: str, results: Sequence[Result]) -> dict[str, object]:
 
 
 def samples(options: argparse.Namespace, arm: str) -> int:
-    """Returns how many samples the games of an arm made, the mean over its seeds."""
+    """Returns the number of samples generated by an arm, averaged over its seeds."""
     folders = (run_of(options.out, arm, seed) / "generations" for seed in seeds_of(options))
     found = [sum(json.loads(path.read_text())["samples"] for path in one.glob("*/played.json")) for one in folders]
     return round(statistics.fmean(found))
@@ -233,7 +233,7 @@ def run_of(out: Path, arm: str, seed: int) -> Path:
 
 
 def asked_of(folder: Path) -> Path:
-    """Returns the file beside the folder of a self-play that says which settings were named when it was begun."""
+    """Returns the file next to the folder of a self-play with the settings that it was started with."""
     return folder.with_name(f"{folder.name}.json")
 
 

@@ -1,12 +1,11 @@
-"""Measures what a stranger waits for on a machine that has only Python, a C compiler and Rust.
+"""Measures the setup time on a machine with only Python, a C compiler and Rust.
 
 python benchmarks/setting_up.py FOLDER fetch            clones, and downloads all packages into an empty cache
 python benchmarks/setting_up.py FOLDER play [--record]  the first game in the browser, then the README's two commands
 
-The first game is over when a network has answered a move that was clicked on the page, in headless Chromium; its time
-goes from the command to that answer and has the compilation of the core in it. Crates that cargo has fetched before are
-not fetched again. `load` is how many processes wanted a core meanwhile: the times of a machine that does nothing else
-are those with a load of about its cores.
+The time of the first game is from the command until a network has answered a move clicked on the page, in headless
+Chromium; it includes the compilation of the core. Crates in cargo's cache are not downloaded again. `load` is the
+number of runnable processes meanwhile: times are those of an otherwise idle machine if it is about the number of cores.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ MOVE = ("e2", "e4")
 
 
 def downloaded(*options: str) -> float:
-    """Returns the megabytes of packages that uv.lock names for this machine."""
+    """Returns the megabytes of packages in uv.lock for this machine."""
     export = ["./uvw", "export", "--frozen", "--quiet", "--no-hashes", "--no-emit-workspace", *options]
     text = subprocess.run(export, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     asked = [Requirement(line) for line in text.splitlines() if line and not line.strip().startswith("#")]
@@ -45,7 +44,7 @@ def downloaded(*options: str) -> float:
 
 
 def size(package: dict[str, Any]) -> int:
-    """Returns the bytes of the file that suits this machine best: a wheel, else the sources."""
+    """Returns the size in bytes of the best file for this machine: a wheel, else the source distribution."""
     files = {Path(wheel["url"]).name: wheel["size"] for wheel in package.get("wheels", ())}
     tags = {name: parse_wheel_filename(name)[3] for name in files}
     for tag in sys_tags():
@@ -56,14 +55,14 @@ def size(package: dict[str, Any]) -> int:
 
 
 def timed(command: str, folder: Path, environment: dict[str, str]) -> float:
-    """Returns the seconds that a command took."""
+    """Returns the duration of a command in seconds."""
     begin = time.perf_counter()
     subprocess.run(command, cwd=folder, env=environment, shell=True, check=True)
     return time.perf_counter() - begin
 
 
 def played(folder: Path, environment: dict[str, str]) -> float:
-    """Returns the seconds from the command until a network has answered a first move on the page."""
+    """Returns the seconds from the command until a network has answered the first move on the page."""
     from selenium import webdriver
     from selenium.webdriver.support.ui import WebDriverWait
 

@@ -16,7 +16,7 @@ from measuring.record import add_option, append
 
 
 def main() -> None:
-    """Runs it once and prints the seconds; appends them to the results where asked to."""
+    """Runs it once and prints the seconds; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()

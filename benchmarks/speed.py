@@ -3,7 +3,7 @@
     python benchmarks/speed.py [--record] [--seconds 2] [--against CHECKOUT] [NAME ...]
 
 A rate is the median of five runs of `--seconds` each, per second of processor time. With `--against`, another checkout
-whose core is built does the same work in turns with this one, and the ratios are what is told.
+with a built core does the same work alternately with this one, and the ratios are reported.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from moemcts.search.opponents import Opponents
 
 NUM_RUNS = 5
 Work = Callable[[], int]
-"""Does some work and returns how much."""
+"""Does some work and returns its amount."""
 
 
 class Encoding:
-    """Encodes what it is asked about, as a network would have to, and hands out one dense array of logits."""
+    """Encodes the views, as a network would have to, and returns one dense array of logits."""
 
     def __init__(self, spec: GameSpec) -> None:
         self._spec = spec
@@ -66,7 +66,9 @@ def search_work(
     encodes: bool = False,
     **options: Any,
 ) -> Work:
-    """Returns work that searches from one position, or start positions, with a constant evaluator, in simulations."""
+    """Returns work that searches from one position or start positions with a constant evaluator, counted in
+    simulations.
+    """
     config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, **options)
     search = Search(game, config, opponents=opponents)
     evaluator = Encoding(game.spec) if encodes else UniformEvaluator(game.spec)
@@ -81,7 +83,7 @@ def search_work(
 
 
 def native_rates() -> dict[str, float]:
-    """Returns what the simulator's own measurement prints, by name; no processor time is spent in Python."""
+    """Returns the results of the simulator's own benchmark by name; no processor time is spent in Python."""
     command = ["cargo", "run", "--quiet", "--release", "-p", "moemcts-pommerman", "--example", "speed"]
     done = subprocess.run(command, cwd=ROOT / "native", capture_output=True, text=True, check=True)
     return {
@@ -91,7 +93,7 @@ def native_rates() -> dict[str, float]:
 
 
 def four_simple_agents_work() -> Work:
-    """Returns work that plays whole games of four SimpleAgents, in environment steps."""
+    """Returns work that plays whole games of four SimpleAgents, counted in environment steps."""
     rules = core.PommermanRules("PommeFFACompetition-v0")
     seed = 0
 
@@ -105,7 +107,7 @@ def four_simple_agents_work() -> Work:
 
 
 def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Returns what can be measured: the unit and what makes the work."""
+    """Returns all benchmarks: the unit, and a function that creates the work."""
     pommerman = plugins().game("pommerman")
     simple = plugins().agent("simple", pommerman)
     found: dict[str, tuple[str, Callable[[], Work]]] = {
@@ -183,7 +185,7 @@ def chess_searches() -> dict[str, Callable[[], Work]]:
 
 
 def chess_positions(num: int) -> tuple[Packed, IntArray]:
-    """Returns packed positions of random games and the players who move there."""
+    """Returns packed positions of random games and the players to move."""
     game = plugins().game("chess")
     states = random_positions(game, 4096)
     players = np.array([state.active_players[0] for state in states], dtype=np.int64)
@@ -192,7 +194,7 @@ def chess_positions(num: int) -> tuple[Packed, IntArray]:
 
 
 def gate_work() -> Work:
-    """Returns work that puts packed positions of chess into phases, in positions."""
+    """Returns work that determines the phases of packed chess positions, counted in positions."""
     game = plugins().game("chess")
     gate = plugins().gate("lichess", game)
     packed, players = chess_positions(65_536)
@@ -205,7 +207,7 @@ def gate_work() -> Work:
 
 
 def planes_work(size: int) -> Work:
-    """Returns work that encodes whole states of chess in batches of `size`, in positions."""
+    """Returns work that encodes whole states of chess in batches of `size`, counted in positions."""
     game = plugins().game("chess")
     packed, players = chess_positions(size)
     views = game.unpack(packed, players)
@@ -222,7 +224,7 @@ def planes_work(size: int) -> Work:
 
 
 def memory_work(size: int) -> Work:
-    """Returns work that writes one number wherever `planes_work` writes, as quickly as memory takes it."""
+    """Returns work that writes as many numbers as `planes_work`, at full memory bandwidth."""
     planes = np.zeros((size, 52, 8, 8), dtype=np.float32)
 
     def work() -> int:
@@ -248,7 +250,7 @@ def show(name: str, unit: str, rates: list[float]) -> dict[str, object]:
 
 
 def answer() -> Callable[[str, float], float | None]:
-    """Returns what measures work by name, which is made when it is first asked for."""
+    """Returns a function that measures work by name, which is created lazily."""
     known = benchmarks()
     made: dict[str, Work] = {}
 
@@ -264,7 +266,7 @@ def answer() -> Callable[[str, float], float | None]:
 
 
 def side_by_side(other: Path, parts: Sequence[str], seconds: float) -> list[dict[str, object]]:
-    """Prints how fast this checkout is in multiples of another's rates, and returns the rows."""
+    """Prints this checkout's rates as multiples of another's, and returns the rows."""
     command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
     rows = []
     with Worker(command, environment=paths_of(ROOT)) as ours, Worker(command, environment=paths_of(other)) as theirs:
@@ -281,7 +283,7 @@ def side_by_side(other: Path, parts: Sequence[str], seconds: float) -> list[dict
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of what to measure; all without any")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one run")

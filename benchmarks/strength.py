@@ -1,10 +1,10 @@
-"""Records what a finished run found: one row per arm, searched and raw.
+"""Records the results of a finished run: one row per arm, searched and raw.
 
 python benchmarks/strength.py RUN [--label LABEL] [--pair ARM OTHER] [--commit COMMIT] [--record]
 
-Runs are told apart by their labels: rows with the same one take the place of earlier ones. For each pair a further row
-says how much more often the one arm wins than the other, neither of them the single network; name those that were meant
-before the games were played.
+Runs are identified by their labels: rows replace earlier ones with the same label. For each pair, a further row has the
+difference in win rate between two arms other than the single network; only pairs planned before the games were played
+should be named.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
 
 
 def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str]) -> dict[str, object]:
-    """Returns the row of an arm that is compared with another than the single network; `rows` are those of the run.
+    """Returns the row of an arm compared with another than the single network; `rows` are those of the run.
 
-    Raises ValueError for a pair that the report has not.
+    Raises ValueError for a pair that is not in the report.
     """
     arm, other = pair
     known = json.loads((run / "report" / "numbers.json").read_text())["searched"]["between"]
@@ -73,24 +73,24 @@ def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str])
 
 
 def others_of(config: Mapping[str, Any]) -> list[str]:
-    """Returns the networks of a run beside the first, which arms are named by."""
+    """Returns the networks of a run other than the first, which are part of the names of arms."""
     return [*config.get("other_networks", ()), *config.get("single_networks", ())]
 
 
 def samples_of(config: Mapping[str, Any]) -> int:
-    """Returns how many samples the networks of a run learned from, of its own games or of a dataset."""
+    """Returns the number of samples that the networks of a run learned from, from its own games or a dataset."""
     data = config["data"]
     return int(data["samples"] or read_toml(Path(data["folder"]) / MANIFEST)["num_samples"])
 
 
 def wins_of(result: Mapping[str, Any], arm: str) -> int:
-    """Returns how many games an arm won with the networks of one training seed."""
+    """Returns the number of games that an arm won with the networks of one training seed."""
     return next(int(one["wins"]) for one in result["arms"] if one["name"] == arm)
 
 
 def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
-    """Returns the command that makes a run of that configuration anew: the one that began it, without its folder, and
-    with what was changed in its `config.toml` since.
+    """Returns the command that reproduces a run with that configuration: the one that started it, without its folder,
+    and with later changes of its `config.toml`.
     """
     words = ["moemcts", *words]
     if "--out" in words:
@@ -116,7 +116,7 @@ def named(name: str, label: str) -> str:
 
 
 def main() -> None:
-    """Prints the rows; appends them to the results where asked to."""
+    """Prints the rows; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--label", default="", help="which run it is")

@@ -13,7 +13,7 @@ from measuring import record
 
 
 def main() -> None:
-    """Reads a suite's rows, names them, and appends them where that is asked for."""
+    """Reads a suite's rows, names them, and appends them with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="of a suite that is done")
     record.add_option(parser)
@@ -26,7 +26,7 @@ def main() -> None:
     for row in named:
         print(row["name"], row["points"], row["low"], row["high"])
     if options.record:
-        # The rows know their own origin: the command that made them, not this one.
+        # The rows already have their origin: the command that made them, not this one.
         with (record.RESULTS / "suites.jsonl").open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in named)
 

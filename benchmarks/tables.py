@@ -1,7 +1,7 @@
-"""Writes docs/results.md and the tables of other pages from `benchmarks/results`: no number there that has no row.
+"""Writes docs/results.md and the tables of other pages from `benchmarks/results`, so that every number has a row.
 
 python benchmarks/tables.py           after a measurement
-python benchmarks/tables.py --check   says whether that was done
+python benchmarks/tables.py --check   checks whether they are up to date
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 README, RESULTS, FINDINGS = ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "findings.md"
 GUIDE = ROOT / "docs" / "guides" / "speed.md"
 FOUND = ROOT / "benchmarks" / "results_page" / "found.md"
-"""What is said above all tables; its numbers are theirs."""
+"""The text above all tables, with numbers taken from them."""
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 
 
@@ -29,7 +29,7 @@ class Section(NamedTuple):
     title: str
     text: Callable[[], str]
     table: str = ""
-    """Whose first row it waits for."""
+    """The section is shown once this table has a row."""
 
 
 SECTIONS = (
@@ -85,7 +85,7 @@ def page() -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Returns what the README, docs/results.md and the pages about findings and speed have to be."""
+    """Returns the expected text of the README, docs/results.md and the pages on findings and speed."""
     return {
         README: _filled(README, f"{chess.summary(least_seeds=2)}\n\n{pommerman.summary(least_games=1000)}"),
         FINDINGS: _filled(FINDINGS, chess.summary(), pommerman.summary()),
@@ -95,14 +95,14 @@ def pages() -> dict[Path, str]:
 
 
 def _filled(path: Path, *texts: str) -> str:
-    """Returns a page with its results replaced, one text between each pair of marks."""
+    """Returns a page with its results replaced, one text per pair of markers."""
     before, *rests = path.read_text().split(BEGIN)
     filled = (f"{BEGIN}\n{text}\n{END}{rest.split(END)[1]}" for text, rest in zip(texts, rests, strict=True))
     return "".join([before, *filled])
 
 
 def main() -> None:
-    """Writes these pages, or with `--check` ends with 1 where one is not what it would be."""
+    """Writes these pages; with `--check`, exits with status 1 if one is out of date."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
     check = parser.parse_args().check

@@ -1,16 +1,15 @@
-"""How many positions a second go from the disk through an optimiser step, and how long the network waits for them.
+"""Positions per second from disk through an optimiser step, and the share of time spent waiting for data.
 
 python benchmarks/training_speed.py DATA [--game chess] [--network NAME] [--samples 60000] [--device cuda]
                                     [--ways float32 "float32, channels last" bf16 "bf16, channels last"] [--rounds 1]
                                     [--threads 1] [--encoders 2] [--processes 1] [--compiled] [--record]
 
-DATA is a dataset, or an import with train and validation in it. One network learns, with one process; what is measured
-on the way is left out of the time. Of several processes each trains a network of its own, as experts are trained side
-by side, and their rates are added up. Several ways to compute take turns, so many rounds of them: their ratio to the
-first is the median over rounds, by processor time, for what else the machine does. On a GPU both are by the clock, from
-steps after the first, as many as --samples make but 64 at least. With --compiled no network learns:
-steps are tried plain and compiled by torch, in turns, so many rounds of them; a row has the quickest of each, their
-ratio, and the seconds that compiling takes.
+DATA is a dataset, or an import with train and validation in it. One process trains one network; the time does not
+include evaluations. With several processes, each trains its own network, as experts are trained in parallel, and their
+rates are added up. Several ways of training take turns for `--rounds` rounds: the ratio to the first is the median over
+rounds, in processor time because of other load. On a GPU both are wall time, over steps after the warm-up, as many as
+`--samples` make but at least 64. With `--compiled` no network is trained: plain and compiled steps take turns for
+`--rounds` rounds; a row has the fastest of each, their ratio, and the seconds of compilation.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from moemcts.runs.sources import Sources, open_sources
 
 
 def main() -> None:
-    """Trains and prints; appends to the results where asked to."""
+    """Trains and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="a dataset, or an import")
     parser.add_argument("--game", default="chess")
@@ -67,9 +66,9 @@ def main() -> None:
 
 
 def side_by_side(number: int) -> list[dict[str, object]]:
-    """Trains in so many processes at the same time; returns the rows with their rates added up."""
+    """Trains in `number` processes at the same time; returns the rows with their rates added up."""
     arguments = [word for word in sys.argv[1:] if word != "--record"]
-    # The last number is the one that counts.
+    # The last occurrence of an option counts.
     command = [sys.executable, str(Path(__file__).resolve()), *arguments, "--processes", "1"]
     crew = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
     said = [one.communicate()[0].splitlines() for one in crew]
@@ -82,7 +81,7 @@ def side_by_side(number: int) -> list[dict[str, object]]:
 
 
 def measured(options: argparse.Namespace) -> list[dict[str, object]]:
-    """Trains in every way that is asked for; returns a row for each."""
+    """Trains in every requested way; returns a row for each."""
     game = plugins().game(options.game)
     network = plugins().complete_network(options.network, game)
     sources = open_sources(DataConfig(folder=str(options.data)), options.data, game)
@@ -129,7 +128,7 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
 
 
 def compared(options: argparse.Namespace) -> list[dict[str, object]]:
-    """Tries steps plain and compiled, nothing being kept of what was compiled before; returns a row for each way."""
+    """Runs plain and compiled steps, with cold compilation caches; returns a row for each way."""
     game = plugins().game(options.game)
     shape = game.spec.observation_shape
     name = plugins().complete_network(options.network, game)
@@ -165,9 +164,9 @@ def compared(options: argparse.Namespace) -> list[dict[str, object]]:
 
 
 def timed(config: LearningConfig, game: Game, sources: Sources, num_samples: int) -> tuple[Probe, float]:
-    """Trains a network once; returns how fast that was, and what it cost to compare with: seconds of a processor.
+    """Trains a network once; returns its speed, and the cost for comparisons: seconds of processor time.
 
-    On a GPU, whose first steps choose and load kernels, these are left out, and seconds per sample are by the clock.
+    On a GPU, the first steps, which select and load kernels, are excluded, and the cost is wall time per sample.
     """
     if config.training.device.startswith("cuda"):
         steps = max(64, round(num_samples / config.training.batch_size))
@@ -179,7 +178,7 @@ def timed(config: LearningConfig, game: Game, sources: Sources, num_samples: int
 
 
 def train(config: LearningConfig, game: Game, sources: Sources) -> Probe:
-    """Trains a network once; returns its positions per second and the share of the time that it waited."""
+    """Trains a network once; returns its positions per second and the share of time spent waiting."""
     found: list[Probe] = []
 
     def follow(state: Progress) -> None:

@@ -3,9 +3,9 @@
 python benchmarks/uci_clock.py --fastchess PATH [--network resnet?channels=16&blocks=3] [--control 1+0.01] [--games 100]
     [--openings chess.epd] [--record]
 
-fastchess is github.com/Disservin/fastchess, built from its source; `--compliance` runs its check of the protocol in
-place of matches. The experts are three networks of random weights behind the gate of Lichess, made in a temporary
-folder: what counts is what they cost, not how they play. One game at a time; rows say how busy the machine was.
+fastchess is github.com/Disservin/fastchess, built from source; `--compliance` runs its protocol check instead of
+matches. The experts are three networks with random weights behind Lichess' gate, created in a temporary folder: only
+their speed matters, not how they play. One game at a time; rows include the load of the machine.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from moemcts.plugins import plugins
 
 CONTROLS = ("1+0.01", "st=0.05", "10/1")
 MOST_MOVES = 100
-"""Games end in a draw after so many moves: random weights seldom mate."""
+"""Games end in a draw after this many moves: random weights seldom mate."""
 
 
 def main() -> None:
-    """Plays and prints; appends to the results where asked to."""
+    """Plays and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fastchess", type=Path, required=True)
     parser.add_argument("--network", default="resnet?channels=16&blocks=3")
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--compliance", action="store_true")
     add_option(parser)
     options = parser.parse_args()
-    # Rows name what was asked for, not where it lies.
+    # Rows name options, without paths on this machine.
     sys.argv[1:] = [f"--network {options.network} --games {options.games} --openings chess.epd --seed {options.seed}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -90,7 +90,7 @@ def play(options: argparse.Namespace, experts: Path, control: str, pgn: Path) ->
 
 
 def counts(pgn: Path) -> dict[str, object]:
-    """Returns what happened in the games of a file."""
+    """Returns statistics of the games in a file."""
     nodes, terminations = list[int](), list[str]()
     with pgn.open() as file:
         while (game := chess.pgn.read_game(file)) is not None:

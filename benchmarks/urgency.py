@@ -3,11 +3,10 @@
     python benchmarks/urgency.py FOLDER --out FOLDER [--simulations 100 400 1600] [--urgencies draw parent reduction]
                                  [--games 2000] [--sprt 0 10] [--precision auto] [--label NAME] [--record]
 
-First-play urgency is what a search thinks of moves that it has not tried: that they lose, that they are a draw, that
-they are worth what their parent is, or that less the more of the policy has been tried. Both sides are the same experts
-with equally many simulations, from the same openings in both orders of seats; only this differs. A match ends when the
-test of the two differences (normalized Elo) is decided, or after so many games. Games are kept in the folder: the same
-command goes on where it stopped, with the very same weights alone.
+First-play urgency is the value of untried moves in a search: a loss, a draw, the value of their parent, or that reduced
+by the share of the policy already tried. Both sides are the same experts with equally many simulations, from the same
+openings with both orders of seats. A match ends when the test of the two differences (normalized Elo) is decided, or
+after `--games` games. Games are kept in the folder: the same command resumes there, provided the weights are the same.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def agent(game: Game, experts: ExpertSet, urgency: Any, simulations: int, oppone
 def play(
     game: Game, experts: ExpertSet, urgency: str, simulations: int, options: argparse.Namespace, about: dict[str, Any]
 ) -> dict[str, Any]:
-    """Plays one urgency against the default, or what of it is not in its file; returns a row."""
+    """Plays those games of one urgency against the default that are not in its file; returns a row."""
     agents = {name: agent(game, experts, name, simulations, options.opponents) for name in (urgency, DEFAULT)}
     result = tested_duel(
         game,
@@ -72,7 +71,7 @@ def play(
 
 
 def main() -> None:
-    """Plays the matches and prints a row for each; appends them to the results where asked to."""
+    """Plays the matches and prints a row for each; appends them to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a folder of experts")
     parser.add_argument("--out", type=Path, required=True, help="folder for the finished games")

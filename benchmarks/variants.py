@@ -1,9 +1,9 @@
-"""What progressive unpruning, virtual expansions and smart pruning are worth, and how many simulations are left.
+"""Gains of progressive unpruning, virtual expansions and smart pruning, and how many simulations they need.
 
 python benchmarks/variants.py weights:connect-four --game connect-four --simulations 200 --games 200 --record
 
-Each variant, or those named by `--variant`, plays the search without it, by the same network, from openings of a few
-random moves.
+Each variant, or those named by `--variant`, plays the plain search with the same network, from openings of a few random
+moves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VARIANTS = {
 
 
 def simulations(game: Game, played: GameRecord, start: object) -> list[int]:
-    """Returns the simulations of the moves of the player whom a game of turns is about."""
+    """Returns the simulations of each move by the focus player of a turn-based game."""
     state, found = start, []
     for joint, decisions in zip(played.moves, played.decisions, strict=True):
         if state.active_players == (played.focus,) and decisions[0].simulations is not None:  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def simulations(game: Game, played: GameRecord, start: object) -> list[int]:
 
 
 def main() -> None:
-    """Plays the matches and prints what was found."""
+    """Plays the matches and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network", help="as agents are named, without options")
     parser.add_argument("--game", required=True)

@@ -1,4 +1,4 @@
-"""Says what an sdist or a wheel in a folder lacks or has too much of; ends with 1 where there is such a thing.
+"""Checks the contents of the sdist and the wheels in a folder; exits with status 1 if files are missing or unwanted.
 
 python scripts/contents.py dist
 """
@@ -18,14 +18,14 @@ NEVER = re.compile(r"\.(so|pyd|pyc)$|^(native/target|runs|\.venv|\.uv)/|(^|/)__p
 
 
 def sdist_faults(names: set[str], committed: set[str]) -> list[str]:
-    """Returns what keeps a set of file names, relative to the root of an sdist, from being a whole one."""
+    """Returns the faults of an sdist, given its file names relative to its root."""
     needed = {name for name in committed if not name.startswith(".git")}
     faults = [f"the sdist lacks {name}" for name in sorted(needed - names)]
     return faults + [f"the sdist has {name}" for name in sorted(names) if NEVER.search(name)]
 
 
 def wheel_faults(filename: str, names: set[str], committed: set[str]) -> list[str]:
-    """Returns what keeps a wheel from running everywhere from Python 3.11 on, with all modules and licences."""
+    """Returns the faults of a wheel: it has to run on Python 3.11 and later, with all modules and licences."""
     faults = [] if WHEEL_TAG.search(filename) else [f"expected a wheel tagged cp311-abi3, got {filename}"]
     folders = (("moemcts/", ""), ("games/", "games/"))
     modules = {name.removeprefix(cut) for start, cut in folders for name in committed if name.startswith(start)}
@@ -39,7 +39,7 @@ def wheel_faults(filename: str, names: set[str], committed: set[str]) -> list[st
 
 
 def main() -> None:
-    """Checks every archive of the folder against the files that git knows."""
+    """Checks every archive of the folder against the files in git."""
     folder = Path(sys.argv[1])
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     committed = {name for name in listed.splitlines() if (ROOT / name).exists()}

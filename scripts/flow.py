@@ -1,4 +1,4 @@
-"""Writes docs/assets/flow.svg, the picture of where data goes.
+"""Writes docs/assets/flow.svg, the data flow diagram.
 
 python scripts/flow.py
 """
@@ -43,7 +43,7 @@ def text(x: float, y: float, words: str, size: int, colour: str, more: str = "")
 
 
 def picture() -> str:
-    """Returns the picture as SVG."""
+    """Returns the diagram as SVG."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="Inter, Segoe UI, '
         'DejaVu Sans, sans-serif" role="img" aria-label="Positions go through a gate to experts and a search; games '

@@ -1,8 +1,8 @@
-"""Writes the tables of the pages of games in docs/games from what is registered.
+"""Writes the tables of the games' pages in docs/games from their registrations.
 
 python scripts/game_pages.py
 
-A table stands between `<!-- table: NAMES -->` and `<!-- /table -->`; NAMES are games as users name them, by blanks.
+A table is between `<!-- table: NAMES -->` and `<!-- /table -->`; NAMES are the names of games, separated by blanks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAGES = Path(__file__).parent.parent / "docs" / "games"
 TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- /table -->)", re.DOTALL)
 HEAD = ("`--game`", "players", "actions", "observation", "longest game", "symmetries", "gates", "agents", "weights")
 ANY = {one.name for one in [*builtins.register_gates(), *builtins.register_agents()]}
-"""What every game has, left out."""
+"""Entries that every game has, which are left out."""
 MODULES = (
     builtins,
     moemcts_chess.plugin,
@@ -37,7 +37,7 @@ MODULES = (
 
 def table(names: list[str]) -> str:
     """Returns a row for each game."""
-    # Whatever else is installed is not on these pages.
+    # Other installed plugins are not on these pages.
     known = Plugins([(module.__name__, module) for module in MODULES])
     rows = [row(known, name) for name in names]
     lines = [HEAD, ("---", *["---:"] * 2, "---", "---:", "---:", *["---"] * 3), *rows]
@@ -45,7 +45,7 @@ def table(names: list[str]) -> str:
 
 
 def row(known: Plugins, name: str) -> tuple[str, ...]:
-    """Returns what a game is, the gate and agent that are its default first."""
+    """Returns the cells of a game, with the default gate and agent first."""
     game = known.game(name)
     spec = game.spec
     return (
@@ -68,7 +68,7 @@ def _names(entries: Mapping[str, Any], game: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Returns the text of every page with tables, as it has to be."""
+    """Returns the expected text of every page with tables."""
     return {
         path: TABLE.sub(lambda found: found[1] + table(found[2].split()) + found[3], path.read_text())
         for path in sorted(PAGES.glob("*.md"))

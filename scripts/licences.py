@@ -1,7 +1,7 @@
-"""Writes native/LICENSES.txt: the licences of the crates that are compiled into the core, for every wheel to carry.
+"""Writes native/LICENSES.txt, the licences of the crates compiled into the core, which every wheel includes.
 
 python scripts/licences.py           after a change of native/Cargo.lock
-python scripts/licences.py --check   says whether that was done
+python scripts/licences.py --check   checks whether it is up to date
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ are used under the licence of moemcts itself, the file LICENSE.
 
 
 def crates() -> list[dict[str, Any]]:
-    """Returns the packages of other people that the core links on any platform, by name and version."""
+    """Returns the third-party packages that the core links on any platform, sorted by name and version."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     metadata = json.loads(subprocess.run(command, cwd=NATIVE, stdout=subprocess.PIPE, check=True).stdout)
     packages = {package["id"]: package for package in metadata["packages"]}
@@ -43,7 +43,7 @@ def crates() -> list[dict[str, Any]]:
 
 
 def texts(package: dict[str, Any]) -> list[str]:
-    """Returns the licence texts that come with a crate, those of its MIT licence where it offers one."""
+    """Returns the licence texts of a crate, only that of the MIT licence if offered."""
     folder = Path(package["manifest_path"]).parent
     prefixes = ("LICENSE", "LICENCE", "COPYING", "UNLICENSE", "NOTICE")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.upper().startswith(prefixes))
@@ -53,7 +53,7 @@ def texts(package: dict[str, Any]) -> list[str]:
 
 
 def collected() -> str:
-    """Returns the whole file: what there is, then every text once, under the crates that come with it."""
+    """Returns the whole file: a list of crates, then each text once, below the crates that it applies to."""
     found = crates()
     under: dict[str, list[str]] = defaultdict(list)
     for package in found:
@@ -68,7 +68,7 @@ def collected() -> str:
 
 
 def main() -> None:
-    """Writes the file, or with `--check` ends with 1 where it is not the one that would be written."""
+    """Writes the file; with `--check`, exits with status 1 if it is out of date."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the file is out of date")
     if not parser.parse_args().check:

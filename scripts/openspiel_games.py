@@ -1,9 +1,9 @@
 """Writes docs/games/openspiel.md: which games of the installed OpenSpiel can be searched, and why others cannot.
 
 python scripts/openspiel_games.py                 writes the page
-python scripts/openspiel_games.py --laws          checks the laws of every game in the table first, as `moemcts check`
-                                                  does, and keeps what it found in benchmarks/results
-python scripts/openspiel_games.py --laws NAME...  of these games only, and leaves the page as it is
+python scripts/openspiel_games.py --laws          first checks the laws of every game in the table, as `moemcts check`
+                                                  does, and stores the results in benchmarks/results
+python scripts/openspiel_games.py --laws NAME...  checks only these games, and does not write the page
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ WITH_PARAMETERS = (
     "pig(players=4,winscore=20)",
     "y(board_size=7)",
 )
-"""Beside every game as it is without parameters."""
+"""Listed in addition to every game with default parameters."""
 HEAD = """\
 # Games of OpenSpiel
 
@@ -107,7 +107,7 @@ Those of every game: `random`, `flat`, `uct`, experts.
 
 google-deepmind/open_spiel; Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games*, 2019."""
 MOST_SECONDS = 600
-"""Of processor time for the laws of one game, of which one is played to its end at random."""
+"""Processor time limit for the laws of one game, which is played once at random."""
 
 
 def rows() -> tuple[list[Any], list[tuple[str, str]]]:
@@ -173,7 +173,7 @@ def page() -> str:
 
 
 def check(names: list[str]) -> list[str]:
-    """Returns what is wrong with games, a line each; keeps what was found of each, and says how it goes."""
+    """Returns the faults of games, one line each; stores the results and prints the progress."""
     wrong = []
     for name in names:
         started, laws, broken = time.process_time(), [], ""
@@ -192,7 +192,7 @@ def check(names: list[str]) -> list[str]:
 
 
 def _kept() -> dict[str, dict[str, Any]]:
-    """Returns what was found last of each game's laws."""
+    """Returns the latest result on each game's laws."""
     file = record.RESULTS / f"{LAWS}.jsonl"
     rows = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
     return {row["name"]: row for row in rows}
@@ -209,7 +209,7 @@ def _number_with(names: list[str], rows: list[Any], word: str) -> int:
 
 
 def _told(name: str, reason: str) -> str:
-    """Returns a reason as a cell, without the name that it begins with."""
+    """Returns a reason as a table cell, without the game's name at its beginning."""
     text = " ".join(reason.split()).replace("|", "\\|")
     _, _, told = text.partition(" cannot be searched here: ")
     return told or text.removeprefix(f"openspiel:{name}: ")
@@ -230,7 +230,7 @@ def _at_most(seconds: int) -> Iterator[None]:
 
 
 def main() -> int:
-    """Writes the page; returns 1 where a game breaks a law."""
+    """Writes the page; returns 1 if a game breaks a law."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--laws", nargs="*", help="check the laws first, of all games or of these; takes long")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Writes docs/reproduce.md: the papers' experiments, each with its command, from the lists that games hand over.
+"""Writes docs/reproduce.md: the papers' experiments with their commands, from the lists of the game plugins.
 
 python scripts/papers_page.py
 """

@@ -1,4 +1,4 @@
-"""Writes docs/assets/web.png: a game of chess between trained experts, as the page in the browser shows it.
+"""Writes docs/assets/web.png, a screenshot of a chess game between trained experts in the browser.
 
 python scripts/picture.py
 
@@ -44,7 +44,7 @@ def main() -> None:
             browser.set_script_timeout(600)
             browser.execute_async_script(PLAY, PLIES)
             browser.find_elements("css selector", "#lanes .ply")[SHOWN].click()
-            # Pieces are on their way.
+            # Wait for the animation of pieces.
             time.sleep(1.5)
             PATH.write_bytes(browser.get_screenshot_as_png())
         finally:

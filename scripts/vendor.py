@@ -1,7 +1,7 @@
-"""Fetches the board of the chess family's page from npm, checks its hash, and keeps what the page needs of it.
+"""Downloads the board of the chess family's page from npm, verifies its hash, and extracts the needed files.
 
 python scripts/vendor.py            writes games/moemcts_chess/page/cm-chessboard/
-python scripts/vendor.py --check    ends with 1 where that folder is something else
+python scripts/vendor.py --check    exits with status 1 if that folder differs
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ KEPT = (
     "src/view/PositionAnimationsQueue.js",
     "src/view/VisualMoveInput.js",
 )
-"""MIT (LICENSE); the pieces are Cburnett's and Rfc1394's, CC BY-SA 3.0, as the file with them says."""
+"""MIT (LICENSE); the pieces are Cburnett's and Rfc1394's, CC BY-SA 3.0, as stated in their file."""
 
 
 def fetch() -> dict[str, bytes]:
-    """Returns the files that are kept, from npm; ends where the package is not the one that is expected."""
+    """Returns the needed files from npm; exits if the package does not have the expected hash."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (archive,) = Path(folder).glob("*.tgz")
@@ -50,7 +50,7 @@ def fetch() -> dict[str, bytes]:
 
 
 def main() -> None:
-    """Writes the files, or compares them with those that are there."""
+    """Writes the files; with `--check`, compares them with the existing ones."""
     for name, content in fetch().items():
         path = FOLDER / name
         if "--check" in sys.argv:

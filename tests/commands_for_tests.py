@@ -1,4 +1,4 @@
-"""The command line in this process, which has imported already what a command of its own would import first."""
+"""Runs the command line in this process, which avoids the imports of a new one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from moemcts.learn.threads import torch_threads
 
 
 def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs a command, in a folder if one is given, with nothing to read; returns what it left behind."""
+    """Runs a command with empty input, in a folder if given; returns its exit code and output."""
     words = ["moemcts", *map(str, arguments)]
     with (
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(io.StringIO()) as out,
         redirect_stderr(io.StringIO()) as error,
-        # As many as a process of its own would compute with: sums over several are in another order.
+        # As in a separate process: sums over several threads have another order.
         torch_threads(1),
     ):
         if folder is not None:

@@ -1,4 +1,4 @@
-"""Makes the games for tests importable, lets slow machines take their time, and tests what is installed."""
+"""Makes the test games importable, removes deadlines for slow machines, and tests the installed package."""
 
 import atexit
 import contextlib
@@ -19,28 +19,28 @@ from moemcts.learn.inference.silence import silence_onnxruntime
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# What tests start as `python -c` imports what is installed, not the folder they are started in, which has no core.
+# Makes `python -c` in tests import the installed package, not the current folder, which has no compiled core.
 os.environ["PYTHONSAFEPATH"] = "1"
 
-# Some tests import it themselves.
+# Some tests import onnxruntime themselves.
 silence_onnxruntime()
 
-# Who starts the tests in the background ignores interrupts, and all that is started from here would.
+# Tests started in the background ignore interrupts, and their child processes would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What was once measured on this machine is neither read nor written; the processes of one test run share it.
+# Caches of measurements on this machine are neither read nor written; the processes of one test run share a cache.
 if "MOEMCTS_TESTS_CACHE" not in os.environ:
     os.environ["MOEMCTS_TESTS_CACHE"] = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="moemcts-tests-")
     atexit.register(shutil.rmtree, os.environ["MOEMCTS_TESTS_CACHE"], ignore_errors=True)
 
-# A machine that is busy with something else must not fail a test.
+# A busy machine must not fail a test.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 LONG = ("torture/", "test_quality", "cli/test_", "test_papers")
-"""In the names of tests that take long: they come first, so that no worker has one left when others have ended."""
+"""Parts of names of slow tests, which run first, so that no worker is left with one at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Lets a worker without tests take over half of what another has left, unless another way is asked for."""
+    """Uses work stealing between workers, unless another distribution is requested."""
     if config.getoption("dist") != "load":
         return None
     from xdist.scheduler import WorkStealingScheduling
@@ -59,10 +59,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 @pytest.fixture(scope="session", autouse=True)
 def _machine_is_small_and_soon_known() -> Iterator[None]:
-    """Has work of no given number of processes done in one, and speeds measured in moments.
+    """Defaults to one worker process, and shortens measurements of speed.
 
-    Tests beside this one want the other cores, and no result depends on either. Whatever has not loaded torch by now
-    neither works nor measures for long.
+    Other tests need the other cores, and no result depends on either. Tests that have not loaded torch by now neither
+    use many processes nor measure for long.
     """
     with pytest.MonkeyPatch.context() as patch:
         if "torch" in sys.modules:

@@ -1,4 +1,4 @@
-"""Reports whose figures are made and not drawn, which takes longer than a small run."""
+"""Reports without drawn figures, as drawing takes longer than a small run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moemcts.report import page
 
 @pytest.fixture(scope="module", autouse=True)
 def no_drawing() -> Iterator[None]:
-    """Lets the files of figures be empty; how they are drawn is tested in report/."""
+    """Leaves the files of figures empty; drawing is tested in report/."""
     write_image = page._write_image
 
     def write_empty(folder: Path, figure: page.Figure) -> page._Image:

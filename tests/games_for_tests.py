@@ -1,4 +1,4 @@
-"""Tiny real games for tests of the framework, written in Python as a plugin author would."""
+"""Small games for tests of the framework, written in Python as by a plugin author."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moemcts.native import core
 
 @dataclass(frozen=True)
 class TreeGame:
-    """Rules that a hash decides: who is active, what is legal, what it is worth."""
+    """Rules defined by a hash: who is active, what is legal, and what the returns are."""
 
     seed: int
     num_players: int
@@ -58,7 +58,7 @@ class TreeState(State):
         return tuple(sorted(order[:count]))
 
     def _is_out(self, player: Player) -> bool:
-        """Returns whether the player dropped out on the way."""
+        """Returns whether the player has dropped out earlier."""
         befores = (TreeState(self.rules, self.path[:i]) for i in range(1, len(self.path) + 1))
         return self.rules.has_outs and any(before._draw("out", player) % 8 == 0 for before in befores)
 
@@ -133,7 +133,7 @@ class HashedTree(Game[TreeState]):
 
 @dataclass(frozen=True)
 class Saving(State):
-    """Four steps, each of which pays `bonus` more for 1 than for 0; starts differ in their bonus."""
+    """Four steps, each with a reward that is `bonus` higher for 1 than for 0; starts differ in their bonus."""
 
     bonus: int
     ply: int = 0
@@ -163,7 +163,7 @@ class Saving(State):
 
 
 class Savings(Game[Saving]):
-    """A game of one player, which always pays at least one a step."""
+    """A single-player game with a reward of at least one in every step."""
 
     spec = GameSpec(
         name="savings",
@@ -192,7 +192,7 @@ class Heap(State):
     stones: int = 9
     ply: int = 0  # type: ignore[assignment,misc]
     taken: Any = field(default_factory=list, compare=False)
-    """A list that positions share."""
+    """A list shared by positions."""
 
     @property
     def active_players(self) -> tuple[int, ...]:
@@ -217,7 +217,7 @@ class Heap(State):
 
 
 class Heaps(Game[Heap]):
-    """A game whose positions share a list that nothing looks at."""
+    """A game whose positions share an unused list."""
 
     spec = GameSpec(name="heap", num_players=2, num_actions=3, observation_shape=(10,), max_plies=9)
     state_type: type[Heap] = Heap
@@ -234,7 +234,7 @@ class Heaps(Game[Heap]):
 
 
 class Hashed(Heap):
-    """A heap whose key other processes do not have."""
+    """A heap whose key differs between processes."""
 
     def key(self) -> int:
         return hash(f"{self.stones},{self.ply}") % 2**64
@@ -246,7 +246,7 @@ class HashedHeaps(Heaps):
 
 @dataclass(frozen=True)
 class Walk(State):
-    """A pawn on a ring of four cells: it comes again to where it was, at another ply, which its key does not say."""
+    """A pawn on a ring of four cells: it returns to cells at other plies, which its key does not contain."""
 
     place: int = 0
     ply: int = 0
@@ -272,7 +272,7 @@ class Walk(State):
 
 
 class Ring(Game[Walk]):
-    """Goes on for ever."""
+    """An endless game."""
 
     spec = GameSpec(name="ring", num_players=2, num_actions=2, observation_shape=(1, 1, 1), max_plies=10_000)
 
@@ -324,6 +324,6 @@ class NativeConnectFour(NativeTicTacToe):
 
 
 def play_in_a_process(game: Game[Any], state: State, pipe: Any) -> None:
-    """Plays one move, as environments in processes of their own do."""
+    """Plays one move in a child process, as vectorised environments do."""
     child = state.play([int(state.legal_actions(player)[0]) for player in state.active_players])
     pipe.send((game.spec, child))

@@ -15,7 +15,7 @@ ROLL, HOLD = 0, 1
 
 @dataclass(frozen=True)
 class PigState(State):
-    """Scores of both players, points of this turn, and whether the die is in the air."""
+    """Scores of both players, points of this turn, and whether the die is being rolled."""
 
     target: int
     sides: int
@@ -65,7 +65,7 @@ class PigState(State):
 
 
 class Pig(Game[PigState]):
-    """Roll as often as you dare: a 1 loses the points of this turn, who holds keeps them (Neller and Presser 2004)."""
+    """Roll any number of times: a 1 loses the points of this turn, holding keeps them (Neller and Presser 2004)."""
 
     def __init__(self, target: int, sides: int) -> None:
         self.target, self.sides = target, sides
@@ -82,7 +82,7 @@ class Pig(Game[PigState]):
         return f"{state.scores[0]} {state.scores[1]} {state.turn} {state.points} {int(state.is_rolling)} {state.ply}"
 
     def wins(self, num_rounds: int = 2000) -> float:
-        """Returns how often the first player wins if both play perfectly, by value iteration."""
+        """Returns the first player's win probability under perfect play, by value iteration."""
         target, sides = self.target, self.sides
         states = [(i, j, k) for i in range(target) for j in range(target) for k in range(target - i)]
         win = dict.fromkeys(states, 0.5)
@@ -102,7 +102,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 @dataclass(frozen=True)
 class GridState(State):
-    """Where one walker stands on a grid, and since when."""
+    """The cell of a walker on a grid, and the number of steps."""
 
     size: int
     place: tuple[int, int] = (0, 0)
@@ -124,7 +124,7 @@ class GridState(State):
         return GridState(self.size, (self.place[0] + dy, self.place[1] + dx), self.ply + 1)
 
     def rewards(self) -> FloatArray:
-        """Returns a coin wherever it lies, every time, and the goal's reward."""
+        """Returns the reward of the coin's cell on every visit, that of the goal, and the cost of a step."""
         paid = 0.12 * (self.place == (0, self.size - 1)) + 0.2 * (self.place == self.goal) - 0.008 * (self.ply > 0)
         return np.array([paid], dtype=np.float32)
 
@@ -139,7 +139,7 @@ class GridState(State):
 
 
 class Grid(Game[GridState]):
-    """One walker, a coin in a corner, a goal in another, every step costs a little."""
+    """A walker on a grid with a coin in one corner and a goal in another; every step has a small cost."""
 
     def __init__(self, size: int = 3, discount: float = 0.9) -> None:
         self.size = size
@@ -164,7 +164,7 @@ class Grid(Game[GridState]):
         return f"{state.place[0]} {state.place[1]} {state.ply}"
 
     def optimum(self) -> float:
-        """Returns what the start is worth, by dynamic programming over places and plies."""
+        """Returns the value of the start, by dynamic programming over cells and plies."""
 
         @cache
         def value(state: GridState) -> float:
@@ -178,7 +178,7 @@ class Grid(Game[GridState]):
 
 @dataclass(frozen=True)
 class LeavingState(State):
-    """Player 2 leaves with the first move or stays; players 0 and 1 play on for six plies, in which nothing happens."""
+    """Player 2 leaves with the first move or stays; players 0 and 1 play on for six plies without any effect."""
 
     ply: int = 0
     has_left: bool = False
@@ -204,7 +204,7 @@ class LeavingState(State):
 
 
 class Leaving(Game[LeavingState]):
-    """Three players, of whom one is worth something early and nothing later."""
+    """Three players, one of whom has an early result and nothing later."""
 
     spec = GameSpec(
         name="leaving",

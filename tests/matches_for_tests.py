@@ -1,4 +1,4 @@
-"""Matches in one call."""
+"""Matches in a single call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def match(
     watch: Watch = Watch(),  # noqa: B008
     **conditions: Any,
 ) -> MatchResult:
-    """Plays a match here and returns what it says."""
+    """Plays a match and returns its result."""
     schedule = match_schedule(game, arms, field, num_games=num_games, openings=openings, identity=identity)
     records = play_match(game, schedule, Conditions(**conditions), journal=path, watch=watch)
     return MatchResult.of(schedule, records, baseline=baseline)
@@ -55,7 +55,7 @@ def duel(
     path: Path | None = None,
     **conditions: Any,
 ) -> DuelResult:
-    """Plays a duel here and returns what it says."""
+    """Plays a duel and returns its result."""
     schedule = duel_schedule(game, agents, num_games=num_games, openings=openings, seating=seating)
     stop = None if sprt is None else SequentialTest(schedule, sprt)
     records = play_match(game, schedule, Conditions(**conditions), journal=path, stop=stop)
@@ -65,7 +65,7 @@ def duel(
 def ended(
     seatings: Sequence[Sequence[str]], returns: Sequence[Sequence[float]], teams: tuple[tuple[int, ...], ...] = ()
 ) -> DuelResult:
-    """Returns the duel of games that ended with these returns, one on each seating in turn."""
+    """Returns a duel whose games have these returns, alternating between seatings."""
     records = tuple(
         game_record(index, seatings[index % len(seatings)], one, opening=f"seed {index // len(seatings)}")
         for index, one in enumerate(returns)
@@ -76,7 +76,7 @@ def ended(
 
 
 def game_record(index: int, agents: Sequence[str], returns: Sequence[float], **changes: Any) -> GameRecord:
-    """Returns a game that ended with these returns, unlike those of other numbers."""
+    """Returns a game with these returns, distinct from games with other indices."""
     made = GameRecord(
         index=index,
         label="",

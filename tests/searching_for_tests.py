@@ -1,4 +1,4 @@
-"""Runs the native search and its definition side by side."""
+"""Runs the native search and the reference search side by side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ small_trees = st.builds(
     simultaneous=st.booleans(),
     has_chance=st.booleans(),
 )
-"""The rules of random games, for what only the configuration varies."""
+"""Rules of random games for tests in which only the configuration varies."""
 varied_trees = st.builds(
     TreeGame,
     seed=st.integers(0, 1000),
@@ -35,11 +35,11 @@ varied_trees = st.builds(
     has_outs=st.booleans(),
     discount=st.sampled_from([1.0, 0.9]),
 )
-"""The rules of random games of all kinds."""
+"""Rules of random games of all kinds."""
 
 
 class HashedEvaluator:
-    """Random but repeatable opinions: logits and values from the observation planes."""
+    """Random but reproducible evaluations: logits and values computed from the observation planes."""
 
     def __init__(self, num_actions: int, num_values: int) -> None:
         rng = np.random.default_rng(5)
@@ -72,7 +72,7 @@ def native_results(game: Game, roots, config, evaluator, seeds, opponents=None, 
 
 
 class Searched(NamedTuple):
-    """A position that was searched both ways."""
+    """A position searched by both implementations."""
 
     root: State
     player: int
@@ -84,7 +84,7 @@ class Searched(NamedTuple):
 def searched_alike(
     game: Game[Any], config: SearchConfig, seed: int, *, root: Any = None, num_values: int = 1
 ) -> Searched:
-    """Searches the start of a game, or another root, natively and by the definition; their visits are the same."""
+    """Searches the start of a game, or another root, with both implementations; checks that their visits are equal."""
     root = root or game.initial_state()
     player = root.active_players[-1]
     evaluator = HashedEvaluator(game.spec.num_actions, num_values)

@@ -1,4 +1,4 @@
-"""Self-play that is small enough for tests, and what kills it."""
+"""Self-play that is small enough for tests, and ways to kill it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_COMPARED = {"timings.jsonl", "env.json", "done.json"}
 
 
 def work(run: SelfPlay, progress: Progress | None = None) -> SelfPlay:
-    """Does whatever is not done yet, without a report."""
+    """Completes a run, without a report."""
     with run.opened():
         run.work(progress or Silence())
     return run
@@ -50,11 +50,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 class Killed(BaseException):
-    """What nobody catches, as nobody can when a process is killed."""
+    """An exception that no code catches, like the death of a process."""
 
 
 class Deadly(Silence):
-    """Kills whoever reports its progress at the `count`-th time within a task."""
+    """Raises `Killed` at the `count`-th progress report within a task."""
 
     def __init__(self, task: str, count: int) -> None:
         self._task = task

@@ -1,4 +1,4 @@
-"""A team of experts small enough to be made in a test."""
+"""A team of experts that is small enough to be created in a test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ command = "moemcts match --game tictactoe --agent weights:noughts --agent random
 
 
 def save_team(folder: Path, *, game: str = "tictactoe", gate: str = "plies?cuts=3,6", seed: int = 3) -> Path:
-    """Writes experts of random weights, one per phase of the gate, and returns their folder."""
+    """Writes experts with random weights, one per phase of the gate, and returns their folder."""
     made = plugins().game(game)
     weighs = plugins().gate(gate, made)
     torch.manual_seed(seed)
@@ -54,9 +54,7 @@ def save_team(folder: Path, *, game: str = "tictactoe", gate: str = "plies?cuts=
 
 
 def with_gpus(patch: pytest.MonkeyPatch, num_gpus: int = 2) -> list[str]:
-    """Lets torch say that there are GPUs; returns a list that is told of every team where it is said to run, while the
-    CPU runs it.
-    """
+    """Makes torch report GPUs; returns a list of the devices requested for teams, which run on the CPU."""
     seen: list[str] = []
 
     def opened(networks: Sequence[nn.Module], device: str, precision: Precision) -> Sequence[Evaluator]:
@@ -71,7 +69,7 @@ def with_gpus(patch: pytest.MonkeyPatch, num_gpus: int = 2) -> list[str]:
 
 @contextmanager
 def shipped(folder: Path, *, name: str = "noughts", default: bool = False) -> Iterator[None]:
-    """Lets experts for tic-tac-toe come with a plugin for a while."""
+    """Temporarily registers experts for tic-tac-toe as shipped by a plugin."""
     with pytest.MonkeyPatch.context() as patch:
         entry = Registration(name, lambda: folder, "three small networks", ("tictactoe",), default=default)
         patch.setitem(plugins().weights, name, entry)

@@ -1,4 +1,4 @@
-"""What a user writes in a notebook: games and agents by name, a few plies of five games. Runs, and is typed."""
+"""What a user writes in a notebook: games and agents by name, a few plies of five games. Is run and type-checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import moemcts
 
 
 def first_plies(agent: moemcts.LoadedAgent, num_plies: int = 3) -> list[str]:
-    """Returns what an agent plays against itself, by name."""
+    """Returns the moves of an agent against itself, by name."""
     game: moemcts.Game = agent.game
     state: moemcts.State = game.initial_state(seed=1)
     played: list[str] = []

@@ -1,1 +1,1 @@
-"""The pieces of `gpu_plan.py`: what it measures, the set of experts that it trains, and how folders travel."""
+"""The parts of `gpu_plan.py`: its measurements, its sets of experts, and the packing of folders for transfer."""

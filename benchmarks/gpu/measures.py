@@ -1,4 +1,4 @@
-"""What `gpu_plan.py` measures: whether networks answer as on the CPU, and how fast they answer, learn and play."""
+"""The measurements of `gpu_plan.py`: whether networks agree with the CPU, and how fast they infer, learn and play."""
 
 from __future__ import annotations
 
@@ -37,49 +37,52 @@ from moemcts.search import SearchAgent, SearchConfig
 
 Row = dict[str, Any]
 Measurement = tuple[str, Callable[[], Row]]
-"""A row's name, and what finds the rest of it."""
+"""A row's name, and a function that measures the rest of it."""
 
 NETWORKS = {"rise": "rise-v3.3?value_head=wdlp", "resnet": "resnet?channels=128&blocks=10&value_head=wdlp"}
 TINY = "resnet?channels=4&blocks=1&value_head=wdlp"
 PRECISIONS: tuple[Precision, ...] = ("float32", "bf16")
 TOLERANCES = {"float32": 0.0005, "bf16": 0.05}
-"""How far logits may be from those of the CPU, relative to the largest: bfloat16 keeps 8 bits of a number,
-TensorFloat-32, which is not float32, 11."""
+"""Largest deviation of logits from the CPU's, relative to the largest: bfloat16 keeps 8 bits of a number, and
+TensorFloat-32, which is not float32, keeps 11.
+"""
 VALUE_TOLERANCE = 0.02
 USUAL = Way("bf16", channels_last=True)
-"""How a training computes where nothing has been measured: what tensor cores want."""
+"""The default way of training without measurements, which suits tensor cores."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How much of everything there is."""
+    """The amount of work of each measurement."""
 
     device: str = "cuda"
     is_quick: bool = False
     networks: Mapping[str, str]
     batch_size: int = 2048
-    """Of trainings."""
+    """Batch size of trainings."""
     steps: int = 160
-    """In which a training's speed is measured, after `warm_up`."""
+    """Number of steps in which a training's speed is measured, after `warm_up`."""
     warm_up: int = 48
     checked_steps: int = 100
-    """Of the training that is killed."""
+    """Number of steps of the training that is killed."""
     encoders: Sequence[int]
     ways: Sequence[Way] = WAYS
-    """In which a training computes."""
+    """Ways of training."""
     precisions: Sequence[Precision] = PRECISIONS
     checked_batches: Sequence[int] = (1, 3, 64, 512, 513)
     batches: Sequence[int] = (1, 8, 64, 256, 1024, 4096)
     seconds: float = 1.0
-    """Of each measurement of inference."""
+    """Duration of each measurement of inference."""
     games: int = 256
-    """That self-play plays at once."""
+    """Number of concurrent games of self-play."""
     simulations: int = 200
     plies: int = 6
 
     @classmethod
     def of(cls, device: str, *, is_dry: bool, is_quick: bool = False) -> Scale:
-        """Returns what a GPU is asked, what of it bf16 can do in a third of the time, or next to nothing on a CPU."""
+        """Returns the amounts for a GPU, a third of them limited to bf16 with `is_quick`, or nearly nothing for a dry
+        run.
+        """
         if not is_dry:
             most = max(1, min(14, (os.cpu_count() or 2) - 2))
             whole = cls(device=device, networks=NETWORKS, encoders=sorted({min(n, most) for n in (2, 8, 14)}))
@@ -126,7 +129,7 @@ class Scale:
             device=self.device,
             augment=False,
             encoders=encoders,
-            # No thread waits for a batch to be fetched.
+            # Enough that no encoder thread has to wait for a batch to be consumed.
             prefetch=encoders + 4,
             validation_interval=500,
             measured_samples=8000,
@@ -136,7 +139,7 @@ class Scale:
 
 
 class Measures:
-    """What is measured on one device; networks have random weights unless others are given."""
+    """The measurements on one device; networks have random weights unless others are given."""
 
     def __init__(self, scale: Scale, game: Game) -> None:
         self.scale = scale
@@ -144,17 +147,17 @@ class Measures:
         self.networks = {size: plugins().complete_network(name, game) for size, name in scale.networks.items()}
 
     def about(self, size: str) -> Row:
-        """Returns what every row of a network says."""
+        """Returns the columns common to all rows of a network."""
         return {"network": self.networks[size], "seed": 0} | self.device()
 
     def device(self) -> Row:
-        """Returns what computes."""
+        """Returns the columns for the device."""
         is_gpu = self.scale.device.startswith("cuda")
         name = torch.cuda.get_device_name(self.scale.device) if is_gpu else "cpu"
         return {"device": name, "torch": torch.__version__}
 
     def checks(self) -> Iterator[Measurement]:
-        """Yields whether answers are those of the CPU; a row in which they are not says `failed`."""
+        """Yields checks that outputs match the CPU's; rows of failed checks have `failed`."""
         cores = {"value": os.cpu_count(), "unit": "cores", "seed": 0, "python": platform.python_version()}
         yield "cores beside it", lambda: cores | self.device()
         for size in self.networks:
@@ -166,7 +169,9 @@ class Measures:
                     )
 
     def speeds(self, dataset: Dataset) -> Iterator[Measurement]:
-        """Yields how fast each network learns in every way and with fewer encoders, and answers by batch."""
+        """Yields the training speed of each network in every way and with fewer encoders, and the inference speed by
+        batch.
+        """
         training, validation = dataset.split(0.05, 0)
         sources = Sources(training, validation)
         most = self.scale.encoders[-1]
@@ -190,7 +195,7 @@ class Measures:
             yield from self._routings(size)
 
     def self_play(self, size: str, experts: Path | None) -> Iterator[Measurement]:
-        """Yields how fast positions are evaluated in games side by side, and which share of the network alone it is."""
+        """Yields the evaluation speed in concurrent games, and its share of the network's own speed."""
         network = load_networks(experts, self.game, plugins()).networks[0] if experts else self._network(size)
         said = {"weights": "trained" if experts else "random"}
         for precision in self.scale.precisions:
@@ -203,7 +208,7 @@ class Measures:
                 )
 
     def learning(self, size: str, way: Way, encoders: int, sources: Sources) -> Row:
-        """Returns a row of the speed of a training in one way."""
+        """Returns a row with the speed of a training."""
         config = LearningConfig(game="chess", network=self.networks[size], training=self.scale.training(way, encoders))
         found = probe_training(config, self.game, sources, num_steps=self.scale.steps, warm_up=self.scale.warm_up)
         row = {"value": round(found.rate), "unit": "positions/s", "waiting": round(found.waiting, 4), "way": str(way)}
@@ -230,7 +235,7 @@ class Measures:
     def _compared(
         self, size: str, precision: Precision, num_networks: int, found: Callable[[FloatArray], Evaluation]
     ) -> Row:
-        """Returns how far answers are from those of the CPU, two inputs of each batch size in turns."""
+        """Returns the deviation of outputs from the CPU's, alternating between two inputs per batch size."""
         errors: dict[int, float] = {}
         of_values = 0.0
         for batch in self.scale.checked_batches:
@@ -238,7 +243,7 @@ class Measures:
             for seed in (0, 1, 0):
                 answer, right = found(inputs[seed]), self._right(size, num_networks, batch, seed)
                 error = np.abs(answer.logits - right.logits).max() / np.abs(right.logits).max()
-                # No number is the greatest error there is.
+                # NaN counts as an infinite error.
                 errors[batch] = max(errors.get(batch, 0.0), float(np.nan_to_num(error, nan=np.inf)))
                 off = np.abs(answer.value - right.value).max()
                 of_values = max(of_values, float(np.nan_to_num(off, nan=np.inf)))
@@ -252,7 +257,7 @@ class Measures:
 
     @functools.cache  # noqa: B019
     def _right(self, size: str, num_networks: int, batch: int, seed: int) -> Evaluation:
-        """Returns the CPU's answers in float32, row `i` by network `i` modulo their number."""
+        """Returns the CPU's float32 outputs; row `i` is by network `i` modulo their number."""
         planes = random_planes(self.game.spec.observation_shape, batch, seed)
         networks = [TorchEvaluator(self._network(size, number)) for number in range(min(num_networks, batch))]
         parts = [network.evaluate_planes(planes[number::num_networks]) for number, network in enumerate(networks)]
@@ -261,13 +266,13 @@ class Measures:
         return Evaluation(whole.logits[places], whole.value[places])
 
     def _inference(self, evaluator: TorchEvaluator, batch: int, size: str) -> Row:
-        """Returns evaluations per second of planes that lie ready."""
+        """Returns evaluations per second of planes prepared in advance."""
         planes = random_planes(self.game.spec.observation_shape, batch)
         rate = self._calls_per_second(lambda: evaluator.evaluate_planes(planes))
         return {"value": round(batch * rate), "unit": "positions/s"} | self.about(size)
 
     def _routings(self, size: str) -> Iterator[Measurement]:
-        """Yields how fast three experts are one after the other and all at once, a third of a batch each."""
+        """Yields the speed of three experts in sequence and stacked, each with a third of the batch."""
         networks = [self._network(size, seed) for seed in range(3)]
         for name, opened in (("each", torch_experts), ("stacked", stacked_experts)):
             team = opened(networks, self.scale.device, "bf16")
@@ -293,7 +298,7 @@ class Measures:
         return calls / (time.perf_counter() - started)
 
     def _playing(self, evaluator: TorchEvaluator, groups: int, size: str) -> Row:
-        """Returns evaluations per second in games played side by side, beside the network alone in such batches."""
+        """Returns evaluations per second in concurrent games, compared with the network alone in such batches."""
         config = SearchConfig(simulations=self.scale.simulations, leaves_per_tree=8, noise_fraction=0.25)
         agent = SearchAgent(self.game, ExpertSet(SinglePhase(), [evaluator]), config)
         boards = openings_from_seeds(self.scale.games)

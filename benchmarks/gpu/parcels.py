@@ -1,4 +1,4 @@
-"""Folders as files of a size that travels: 16 MiB each, 64 MiB and eight files at a time are what comes back."""
+"""Packing of folders into files for transfer, which is limited to 16 MiB per file, and to 64 MiB and eight files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import IO
 PART = 15 * 2**20
 MOST_PARTS = 4
 STATES = "stages"
-"""The folders of a training that only one that goes on needs."""
+"""The folders of a training that are needed only to resume it."""
 RESUME, GOOD = "resume.safetensors", "good.safetensors"
-"""States of a stage; where there is the first it is the newer one."""
+"""Saved states of a stage; if both exist, the first is newer."""
 
 
 def pack(
     folder: Path, target: Path, *, is_done: bool, is_left_out: Callable[[Path], bool] = lambda inside: False
 ) -> list[Path]:
-    """Writes a folder into parcels `NAME.tar.gz.00`, `.01`, ... and returns them.
+    """Writes a folder as parcels `NAME.tar.gz.00`, `.01`, ... and returns them.
 
-    What is not done has with it the newest state of its training, unless that makes it larger than what travels. Files
-    inside that are left out stay here.
+    An unfinished folder includes the newest state of its training, unless that exceeds the transfer limit. Excluded
+    files are skipped.
     """
     for old in parts(folder.name, target):
         old.unlink()
@@ -35,7 +35,7 @@ def pack(
 
 
 def unpack(name: str, source: Path, target: Path) -> bool:
-    """Puts the folder of that name into `target`, whatever parcels of it there are; returns whether there are any."""
+    """Extracts the folder with that name into `target`, if there are any parcels of it; returns whether there are."""
     found = parts(name, source)
     if found:
         with io.BytesIO(b"".join(part.read_bytes() for part in found)) as file, tarfile.open(fileobj=file) as archive:
@@ -52,7 +52,7 @@ def _packed(folder: Path, target: Path, *, with_states: bool, is_left_out: Calla
     for old in parts(folder.name, target):
         old.unlink()
     with tempfile.TemporaryFile() as file:
-        # Weights are all but random: more effort makes them no smaller.
+        # Weights are nearly incompressible, so a higher level is not worth it.
         with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive:
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder)

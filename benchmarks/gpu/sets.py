@@ -1,7 +1,8 @@
-"""One network on a GPU, and what goes on from it: experts by phases, experts by turns as a control, the network itself.
+"""One network trained on a GPU, and trainings that start from it.
 
-As `chess_comparison.py --start`, of as many positions as the device learns from in its minutes. The rows are those of
-that program; of the first network there are its speed and its losses.
+These are experts by phase, experts in rotation as a control, and the network itself, trained as by
+`chess_comparison.py --start`, on as many positions as the device can process in its time. The rows are those of that
+script, plus the speed and the losses of the first network.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ GAME = "chess?planes=attacks"
 CONTROL = "round-robin"
 GATES = ("lichess", CONTROL)
 SECONDS = 120.0
-"""Of the first network's training; each that goes on from it sees half as many positions."""
+"""Duration of the first network's training; each training that starts from it sees half as many positions."""
 MOST_PASSES = 2.0
 ROWS = "chess.jsonl"
 """The rows of the comparison, which belong to the results of chess."""
 
 
 class Kind(NamedTuple):
-    """What a set is made of."""
+    """The network and seed of a set."""
 
     network: str
     seed: int
@@ -43,22 +44,23 @@ KINDS = {
     "set": Kind("resnet?channels=128&blocks=10", 49),
     "set-4x64": Kind("resnet?channels=64&blocks=4", 50),
 }
-"""A network that its minutes do not fill, and one that they may: is that why experts gain in the small ones?"""
+"""A network that is too large to converge in its time, and one that may: does this explain the gains of small experts?
+"""
 
 
 class Amounts(NamedTuple):
-    """How much of everything there is."""
+    """The amount of work of each part."""
 
     seconds: float
     games: int
     simulations: int
     workers: int
     options: tuple[str, ...]
-    """Of the comparison, beside these."""
+    """Further options of the comparison."""
 
     @classmethod
     def of(cls, device: str, *, is_dry: bool) -> Amounts:
-        """Returns what a GPU is asked, or the same with next to nothing on a CPU."""
+        """Returns the amounts for a GPU, or nearly nothing on a CPU for a dry run."""
         if is_dry:
             return cls(0.0, 2, 4, 1, ("--device", device))
         cores = os.cpu_count() or 2
@@ -68,7 +70,7 @@ class Amounts(NamedTuple):
 
 
 class GpuSet:
-    """The set in one folder: `first`, the network that all begin with, and `run`, the comparison."""
+    """The set in one folder: `first`, the starting network, and `run`, the comparison."""
 
     def __init__(self, folder: Path, kind: Kind, data: Path, amounts: Amounts) -> None:
         self.folder = folder
@@ -78,20 +80,20 @@ class GpuSet:
         self.amounts = amounts
         self.first = folder / "first"
         self.openings: Path | None = None
-        """A file of start positions; random plies where there is none."""
+        """A file of start positions; None for random plies."""
 
     @property
     def is_begun(self) -> bool:
-        """Whether the first network's training is."""
+        """Whether the first network's training has started."""
         return (self.first / "config.toml").exists()
 
     @property
     def has_first(self) -> bool:
-        """Whether the first network is done."""
+        """Whether the first network's training has finished."""
         return (self.first / "report" / "numbers.json").exists()
 
     def words(self) -> list[str]:
-        """Returns the arguments of the comparison but for its size and what it starts with."""
+        """Returns the arguments of the comparison, except its size and starting network."""
         amounts = self.amounts
         words = ["--game", self.game, "--network", self.network, "--seeds", "1", "--seed", str(self.seed)]
         words += [word for gate in GATES for word in ("--gate", gate)]
@@ -100,15 +102,15 @@ class GpuSet:
         return words + (["--openings", str(self.openings)] if self.openings else [])
 
     def first_words(self) -> list[str]:
-        """Returns the arguments of `moemcts train` for the first network, trained as those of the comparison are.
+        """Returns the arguments of `moemcts train` for the first network, with the settings of the comparison.
 
-        The device is measured for a few seconds.
+        Measures the speed of the device for a few seconds.
         """
         options = chess_comparison.parser().parse_args([str(self.data), str(self.folder / "run"), *self.words()])
         given = chess_comparison.settings(options)
         training = given["training"]
         if "encoders" in training:
-            # It is alone.
+            # It trains alone.
             encoders = max(2, (os.cpu_count() or 2) - 2)
             training |= {"encoders": encoders, "prefetch": encoders + 4}
         config = validate(given, ExperimentConfig)
@@ -124,7 +126,7 @@ class GpuSet:
         ]
 
     def compare(self, samples: int, call: Callable[..., None]) -> list[dict[str, Any]]:
-        """Trains what goes on from the first network, plays it, and returns the rows."""
+        """Trains from the first network, plays the matches, and returns the rows."""
         results = RESULTS / ROWS
         before = len(results.read_text().splitlines()) if results.exists() else 0
         script = str(Path(chess_comparison.__file__))
@@ -136,13 +138,13 @@ class GpuSet:
         return [json.loads(line) for line in found]
 
     def seconds(self) -> dict[str, float]:
-        """Returns how long the parts of the comparison took, by their names, over all of its starts."""
+        """Returns the durations of the comparison's parts by name, summed over all of its starts."""
         starts = json.loads((self.folder / "run" / "times.json").read_text())["starts"]
         return {name: round(sum(start.get(name, 0.0) for start in starts), 1) for start in starts for name in start}
 
     def is_left_behind(self, inside: Path) -> bool:
-        """Returns whether a file is not worth its way back: states of trainings, the control's networks, and the first
-        one where others have gone on from it.
+        """Returns whether a file is not worth transferring: states of trainings, the control's networks, and the first
+        network once others have been trained from it.
         """
         is_control = any(part.startswith((f"separated-{CONTROL}", CONTROL)) for part in inside.parts)
         has_more = any((self.folder / "run" / "experts").glob("lichess-*"))
@@ -151,7 +153,7 @@ class GpuSet:
 
 
 def unpacked(openings: Path, folder: Path) -> Path:
-    """Returns a file of openings that travelled compressed, as it was."""
+    """Decompresses a file of openings, and returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / openings.name.removesuffix(".xz")
     with lzma.open(openings) as source, target.open("wb") as file:

@@ -1,1 +1,1 @@
-"""What benchmarks share: rows and where they come from, positions, trainings, matches of several seeds as one."""
+"""Shared parts of benchmarks: rows and their origin, positions, trainings, pooling of seeds."""

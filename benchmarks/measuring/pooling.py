@@ -1,4 +1,4 @@
-"""Matches of several training seeds, in rows of some seeds each, as one: every seed counts the same."""
+"""Pooling of matches of several training seeds from several rows; every seed has equal weight."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from moemcts.arena.intervals import SeedEstimate, agreed_variance, pooled_interv
 from moemcts.arena.rating import EloRange, score_of_elo
 
 ROUNDING = 5e-4
-"""By how much a score may be another than that of its Elo, which rows have with one digit."""
+"""Largest deviation of a score from that of its Elo, which rows round to one digit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What one row says of the training seeds that it is of."""
+    """The data of one row on its training seeds."""
 
     name: str
     elos: Sequence[float]
-    """By seed."""
+    """The Elo of each seed."""
     counts: tuple[int, int, int]
-    """Games won, drawn and lost, of all its seeds."""
+    """Games won, drawn and lost, over all seeds."""
     scores: Sequence[float] | None = None
-    """By seed; earlier rows have their Elo alone."""
+    """The score of each seed; earlier rows have only Elos."""
     variance: float | None = None
-    """Of the mean of these scores, by the games alone; earlier rows do not say."""
+    """The variance of the mean of these scores due to games only; missing in earlier rows."""
 
     @classmethod
     def of_duels(cls, row: Mapping[str, Any]) -> Self:
-        """Returns what a row of duels says."""
+        """Returns the data of a row of duels."""
         return cls(
             name=row["name"],
             elos=row["by training"],
@@ -43,8 +43,8 @@ class Part:
     def by_seed(self) -> list[float]:
         """Returns the score of each seed.
 
-        Raises ValueError where a row says no scores and its Elo is not that of its games: an Elo of games that were
-        all won is a bound.
+        Raises ValueError if a row has no scores and its Elo does not match its games: the Elo of a seed that won all
+        games is only a bound.
         """
         if self.scores is not None:
             return list(self.scores)
@@ -59,12 +59,12 @@ class Part:
         return found
 
     def variance_by_seed(self) -> float:
-        """Returns the variance that the games leave the score of a seed, mean over its seeds."""
+        """Returns the variance of a seed's score due to games, averaged over seeds."""
         num_seeds, num_games = len(self.elos), sum(self.counts)
         if self.variance is not None:
             return self.variance * num_seeds
         won, drawn, _ = self.counts
-        # As if games were not paired, which makes it larger.
+        # As if games were unpaired, which overestimates the variance.
         of_game = (won + drawn / 4) / num_games - self._score**2
         if of_game > 1e-12:
             return of_game * num_seeds / num_games
@@ -77,7 +77,7 @@ class Part:
 
 
 def pooled_scores(parts: Sequence[Part]) -> SeedEstimate:
-    """Returns the mean score over all training seeds of some rows, as wide as their games make it at least."""
+    """Returns the mean score over all training seeds of some rows; at least as uncertain as the games imply."""
     num_games = sum(sum(part.counts) for part in parts)
     return pooled_interval(
         [score for part in parts for score in part.by_seed()],
@@ -89,8 +89,8 @@ def pooled_scores(parts: Sequence[Part]) -> SeedEstimate:
 
 
 def elo_of_counts(counts: Sequence[Sequence[int]], *, num_distinct: int | None = None) -> EloRange:
-    """Returns the Elo of games won, drawn and lost by training seed, with its interval over these; where games repeat
-    each other, of a seed's no more than `num_distinct` count.
+    """Returns the Elo from games won, drawn and lost per training seed, with its interval over seeds; if games are
+    repeated, at most `num_distinct` count per seed.
     """
     scores, variances = [], []
     for won, drawn, lost in counts:
@@ -104,11 +104,11 @@ def elo_of_counts(counts: Sequence[Sequence[int]], *, num_distinct: int | None =
 
 
 def other_than(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns by how much Elo one row of duels is above another of the same trainings, with its interval over these.
+    """Returns the Elo difference between two rows of duels of the same trainings, with its interval over trainings.
 
-    It is as wide as the games of both make it at least, as if the two were played on openings of their own: rows do not
-    say what each opening gave. Raises ValueError where they have another number of trainings, or one alone, of which
-    there is no interval.
+    The interval is at least as wide as the games of both rows imply if their openings are independent, as rows do not
+    have results by opening. Raises ValueError if the numbers of trainings differ, or for a single training, which gives
+    no interval.
     """
     ours, theirs = row["by training"], other["by training"]
     if len(ours) != len(theirs) or len(ours) < 2:
@@ -131,7 +131,7 @@ def other_than(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
 
 
 def _elo_variances(row: Mapping[str, Any]) -> list[float]:
-    """Returns the variance that the games leave the Elo of each training: that of its score, linearised."""
+    """Returns the variance of each training's Elo due to games: that of its score, linearised."""
     part = Part.of_duels(row)
     slopes = (400 / math.log(10) / (score * (1 - score)) if 0 < score < 1 else math.inf for score in part.by_seed())
     return [part.variance_by_seed() * slope**2 for slope in slopes]

@@ -1,4 +1,4 @@
-"""Positions to measure on: two of chess that have names, and those of games at random."""
+"""Positions for measurements: two named chess positions, and those of random games."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHESS = {
 
 
 def random_positions(game: Game, num_positions: int) -> list[State]:
-    """Returns the positions of games at random, one game after the other, without those in which a game is over."""
+    """Returns the positions of random games in sequence, without terminal positions."""
     return list(itertools.islice(_positions(game), num_positions))
 
 

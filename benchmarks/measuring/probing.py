@@ -1,4 +1,4 @@
-"""How many samples per second a network learns from once it is under way."""
+"""Measures how many samples per second a training processes after the warm-up."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from moemcts.runs.sources import Sources
 
 
 class Probe(NamedTuple):
-    """What was measured between two looks at the loss, which wait for a GPU."""
+    """Measurements between two checks of the loss, which synchronise with a GPU."""
 
     rate: float
-    """Samples per second by the clock."""
+    """Samples per second of wall time."""
     waiting: float
-    """Share of the time in which no batch was ready."""
+    """Share of the time spent waiting for batches."""
 
 
 def probe_training(
     config: LearningConfig, game: Game, sources: Sources, *, num_steps: int = 304, warm_up: int = 48
 ) -> Probe:
-    """Returns how fast a single network learns in so many steps after the first.
+    """Returns the training speed of a single network in `num_steps` steps after `warm_up` steps.
 
     Both numbers are rounded up to a multiple of `CHECK_INTERVAL`.
     """
     first, measured = (-(-steps // CHECK_INTERVAL) * CHECK_INTERVAL for steps in (warm_up, num_steps))
-    # With the last step comes a measurement, which is left out.
+    # The last step includes an evaluation, which is left out.
     total = first + measured + 1
     per_epoch = -(-len(sources.training) // config.training.batch_size)
     per_step = len(sources.training) / per_epoch
-    # Steps are as fast with a low learning rate, and none of so few diverges.
+    # The learning rate does not affect the speed, and a low one cannot diverge in a few steps.
     quiet = {"epochs": total / per_epoch, "learning_rate": 1e-4}
     quiet |= {"validation_interval": total, "save_interval": total + 1}
     marks: dict[int, tuple[float, float]] = {}
@@ -48,7 +48,7 @@ def probe_training(
             seconds = state.step * per_step / state.samples_per_second
             marks[state.step] = (time.perf_counter(), seconds * state.waiting)
 
-    # The name of a network has all that the game completes it with, as in a training.
+    # The network's name is completed for the game, as in a training.
     network = plugins().complete_network(config.network, game)
     training = config.training.model_copy(update=quiet)
     train_single(config.model_copy(update={"training": training, "network": network}), game, sources, mark)
@@ -58,7 +58,7 @@ def probe_training(
 
 
 def train_single(config: LearningConfig, game: Game, sources: Sources, on_progress: OnProgress) -> None:
-    """Trains a single network, whose whole name is in the settings, and keeps nothing of it."""
+    """Trains a single network, whose name is complete in the settings, and discards it."""
     with tempfile.TemporaryDirectory() as folder:
         train_experts(
             config,

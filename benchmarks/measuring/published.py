@@ -1,4 +1,4 @@
-"""What the papers measured, to stand beside our numbers."""
+"""Published results of the papers, for comparison with ours."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ CHESS_LOSS = {
 }
 """Loss of the mixture in opening, middlegame, endgame and all (M2CTS paper, Table XIV)."""
 VALUE_WEIGHT = 0.01
-"""Of the papers' loss in chess, in which all are compared whatever they were trained with."""
+"""Weight of the value in the papers' chess loss, which is used for all comparisons, whatever the training's weight."""
 CHESS_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
 """Against the single network, mean over batch sizes (M2CTS paper, Table I)."""
 CHESS_HALF_DATA = (-109.5, -144.7, -139.0)
-"""Of `separated` where all learn from half of the data, by architecture, at 800 nodes (M2CTS paper, Table IV)."""
+"""Of `separated` with half of the data for all, by architecture, at 800 nodes (M2CTS paper, Table IV)."""
 POMMERMAN_POINTS = {"steps": "5 to 11 %", "mixedness": "5 to 11 %", "opponents": "inconsistent"}
-"""What the paper says of games won against three simple agents over those that the single network wins, of the first
-two gates together (M2CTS paper, III D and Figure 9)."""
+"""The paper's gain in win rate over the single network against three simple agents, given jointly for the first two
+gates (M2CTS paper, III D and Figure 9).
+"""
 
 ANTICHESS_GENERATIONS = {
     "ResNet-4": (410, 504),
@@ -31,5 +32,5 @@ Antichess thesis, Table 5.2)."""
 
 
 def chess_loss(policy: float, value: float) -> float:
-    """Returns the papers' loss in chess of those of policy and value."""
+    """Returns the papers' chess loss for losses of policy and value."""
     return (1 - VALUE_WEIGHT) * policy + VALUE_WEIGHT * value

@@ -1,4 +1,4 @@
-"""Rows of measurements: what was measured, with which command, at which commit, on which machine."""
+"""Rows of results, with their command, commit and machine."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Row = dict[str, Any]
 
 
 def commit(root: Path = Path(__file__).parent.parent.parent) -> str:
-    """Returns the commit that a checkout is at, with `+` where it has uncommitted changes other than new results.
+    """Returns the current commit of a checkout, with `+` if there are uncommitted changes other than new results.
 
-    Of a copy without its history it is what MOEMCTS_COMMIT says.
+    In a copy without history, it is the value of MOEMCTS_COMMIT.
     """
     if known := os.environ.get("MOEMCTS_COMMIT"):
         return known
@@ -35,8 +35,8 @@ def commit(root: Path = Path(__file__).parent.parent.parent) -> str:
 
 
 def origin(command: str) -> dict[str, str]:
-    """Returns how a row comes about that is measured here and now."""
-    # Not above: workers of `side_by_side` load this file with the packages of another checkout.
+    """Returns the origin of a row measured here and now."""
+    # Imported lazily: workers of `side_by_side` load this file with the packages of another checkout.
     from moemcts.runs.origin import machine
 
     return {
@@ -48,9 +48,9 @@ def origin(command: str) -> dict[str, str]:
 
 
 def append(table: str, rows: list[dict[str, object]]) -> None:
-    """Appends rows to `results/<table>.jsonl`, each with how it came about, unless it says so itself.
+    """Appends rows to `results/<table>.jsonl`, with their origin unless they have one.
 
-    A row that is there already to the letter is that of a command which was called again, and is not repeated.
+    A row identical to an existing one comes from a repeated command, and is skipped.
     """
     here = origin(" ".join(["python", sys.argv[0], *named(sys.argv[1:])]))
     RESULTS.mkdir(exist_ok=True)
@@ -63,14 +63,14 @@ def append(table: str, rows: list[dict[str, object]]) -> None:
 
 
 def latest(table: str) -> dict[str, Row]:
-    """Returns the last row of every name in a table of results."""
+    """Returns the last row with each name in a table of results."""
     path = RESULTS / f"{table}.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return {row["name"]: row for row in rows}
 
 
 def named(arguments: Sequence[str]) -> Iterator[str]:
-    """Yields arguments, in place of whole paths what they are for: where something lies on a machine is its own."""
+    """Yields arguments, with absolute paths replaced by their purpose, as paths are specific to a machine."""
     option = ""
     for argument in arguments:
         setting, _, value = argument.partition("=")
@@ -82,9 +82,9 @@ def named(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def without_places(words: Sequence[str], places: Mapping[Path | None, str]) -> list[str]:
-    """Returns the words of a call with what files and folders are for in their place, however these are written.
+    """Returns the words of a call, with paths replaced by their purpose, however they are written.
 
-    Where they lie on this machine says nothing to others. None, which stands for one that was not given, is no word.
+    Paths on this machine are meaningless to others. A place of None, for an option that was not given, matches nothing.
     """
 
     def named_here(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Two programs measured in turns, A B A B: on a busy machine the ratios within one run are what counts."""
+"""Two programs measured alternately, A B A B: on a busy machine only ratios within one run are meaningful."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Self
 
 
 class Worker:
-    """A process that does named work when it is asked to, and says how fast that was.
+    """A child process that runs named work on request and reports its speed.
 
-    It reads `{"name": ..., "seconds": ...}` line by line, and answers each with a number or null.
+    It reads lines of `{"name": ..., "seconds": ...}`, and answers each with a number or null.
     """
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> None:
@@ -34,7 +34,7 @@ class Worker:
         self._process.wait()
 
     def rate(self, name: str, seconds: float) -> float | None:
-        """Returns how much of the work is done per second; None where there is no such work."""
+        """Returns the amount of work done per second; None if there is no such work."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"name": name, "seconds": seconds}) + "\n")
@@ -47,14 +47,14 @@ class Worker:
 
 
 def serve(measured: Callable[[str, float], float | None]) -> None:
-    """Answers a parent's questions until there are no more."""
+    """Answers a parent's requests until the end of input."""
     for line in sys.stdin:
         question = json.loads(line)
         print(json.dumps(measured(question["name"], question["seconds"])), flush=True)
 
 
 def rate(work: Callable[[], int], seconds: float) -> float:
-    """Returns how much of the work is done per second of this process's processor time, once it was done before."""
+    """Returns the amount of work per second of this process's processor time, after one warm-up run."""
     work()
     amount, started = 0, time.process_time()
     while time.process_time() - started < seconds:
@@ -63,7 +63,7 @@ def rate(work: Callable[[], int], seconds: float) -> float:
 
 
 def paths_of(folder: Path) -> dict[str, str]:
-    """Returns the environment in which everything is imported from a checkout whose core is built."""
+    """Returns an environment that imports everything from a checkout with a built core."""
     if not any((folder / "moemcts").glob("_core*.so")):
         raise SystemExit(f"expected a checkout with a built core, got {folder}: see CONTRIBUTING.md")
     places = [folder, folder / "games", *sorted((folder / "plugins").glob("*"))]
@@ -71,7 +71,7 @@ def paths_of(folder: Path) -> dict[str, str]:
 
 
 def compare(ours: Worker, theirs: Worker, name: str, *, seconds: float, rounds: int) -> dict[str, object] | None:
-    """Returns the medians of both rates, and the ratio of ours to theirs with its spread; None where one has none."""
+    """Returns the median rates, and the ratio of ours to theirs with its spread; None if either has no rate."""
     pairs = []
     for _ in range(rounds):
         pair = ours.rate(name, seconds), theirs.rate(name, seconds)

@@ -1,4 +1,4 @@
-"""Matches of two agents that end as soon as a sequential test is decided, and what rows say of them."""
+"""Matches of two agents that end as soon as a sequential test is decided, and their rows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def tested_duel(
     journal: Path | None,
     identity: Mapping[str, Any],
 ) -> DuelResult:
-    """Returns the games of two agents on openings of the conditions' seed, all of them without a test.
+    """Returns the games of two agents on openings given by the conditions' seed, all of them without a test.
 
-    Those in the journal are not played again.
+    Games in the journal are not played again.
     """
     openings = starts(game, -(-num_games // 2), random_plies=random_plies, seed=first_board(conditions.seed))
     schedule = duel_schedule(game, agents, num_games=num_games, openings=openings, identity=identity)
@@ -37,7 +37,7 @@ def tested_duel(
 
 
 def told(result: DuelResult) -> dict[str, Any]:
-    """Returns what a row says of the first agent: its Elo over the second, what it scored, and what the test says."""
+    """Returns the columns for the first agent: its Elo over the second, its score, and the result of the test."""
     found = result.to_json()
     first = found["agents"][0]
     difference = first["pentanomial_elo"] or first["elo"]

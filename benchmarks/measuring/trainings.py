@@ -1,4 +1,4 @@
-"""Experts of a gate, trained and put to positions held out."""
+"""Training of experts behind a gate, and their losses on held-out samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from moemcts.runs.sources import Sources
 def trained(
     settings: TrainerConfig, game: Game, network: str, scheme: str, gate: PhaseGate, sources: Sources, folder: Path
 ) -> tuple[Team, PhaseLosses]:
-    """Returns experts that learned by a scheme, and their losses on all samples held out."""
+    """Returns experts trained with a scheme, and their losses on all held-out samples."""
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     held_out = sources.held_out(settings.validation_fraction, settings.seed)
     team = (

@@ -1,9 +1,9 @@
-"""How fast the native search is beside those of others, measured in turns on one thread.
+"""Speed of the native search relative to others, measured alternately on one thread.
 
     python benchmarks/peers/compare.py [--record] [--seconds 2] [--lc0 BINARY] [NAME ...]
 
-Ratios of ours to theirs, per second of processor time; medians of five rounds. What a peer needs and where it comes
-from stands in its file. A peer that is not there is left out, and that is said.
+Ratios of ours to theirs, per second of processor time; medians of five rounds. Each peer's file describes its
+requirements and origin. Missing peers are skipped with a message.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ QUESTIONS = {
         for batch in (8, 64)
     ],
 }
-"""What each peer is asked, by the name of its file."""
+"""The questions for each peer, by the name of its file."""
 
 NEEDS = {"openspiel": "pyspiel", "python_chess": "chess"}
 
 
 def peers(lc0: Path | None) -> Iterator[tuple[str, list[str]]]:
-    """Yields the peers that are there, each with its command; tells of the others."""
+    """Yields the available peers with their commands; reports the missing ones."""
     for name in QUESTIONS:
         needed = NEEDS.get(name)
         if needed is not None and importlib.util.find_spec(needed) is None:
@@ -51,7 +51,7 @@ def peers(lc0: Path | None) -> Iterator[tuple[str, list[str]]]:
 
 
 def main() -> None:
-    """Measures and prints; appends to the results where asked to."""
+    """Measures and prints; appends to the results with `--record`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of what to measure; all without any")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one run")

@@ -1,9 +1,8 @@
-"""lc0 with a constant evaluation, on one thread, started from a binary that is named.
+"""lc0 with a constant evaluation on one thread, run from a given binary.
 
-That is its backend `random` with `uniform=true`: every position is even, every move as good as the others. (`trivial`
-counts material and has priors by move.) lc0 encodes its 112 planes for every leaf all the same; ours encodes its own
-only where a question says "encoded". lc0 is built from
-https://github.com/LeelaChessZero/lc0; nothing of it comes with this repository.
+This is its backend `random` with `uniform=true`: constant values and uniform policies. (`trivial` counts material and
+has priors by move.) lc0 still encodes its 112 planes for every leaf; ours encodes its planes only for questions with
+"encoded". lc0 is built from https://github.com/LeelaChessZero/lc0; nothing of it is part of this repository.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ OPTIONS = {
 
 
 class Engine:
-    """A UCI engine whose processor time can be read."""
+    """A UCI engine with access to its processor time."""
 
     def __init__(self, binary: str) -> None:
         self._process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -53,7 +52,7 @@ class Engine:
         raise SystemExit(f"expected an answer to {line!r} with {until!r}: the engine ended")
 
     def search(self, fen: str, simulations: int) -> int:
-        """Returns the nodes of a search from scratch: its last batch may take it past `simulations`."""
+        """Returns the nodes of a search from scratch, whose last batch may exceed `simulations`."""
         self.say("ucinewgame")
         self.ask("isready", until="readyok")
         self.say(f"position fen {fen}")
@@ -61,13 +60,13 @@ class Engine:
         return max(int(nodes) for nodes in re.findall(r" nodes (\d+)", "\n".join(lines)))
 
     def processor_time(self) -> float:
-        """Returns the seconds of processor time that the engine used so far."""
+        """Returns the engine's processor time so far in seconds."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
-    """Answers what the parent asks about the engine named on the command line."""
+    """Answers the parent's requests with the engine given on the command line."""
     engine = Engine(sys.argv[1])
 
     def measured(name: str, seconds: float) -> float | None:

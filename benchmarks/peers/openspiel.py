@@ -1,6 +1,6 @@
-"""OpenSpiel's search in C++ with one random playout per leaf, as the wheel on PyPI has it (`pip install open-spiel`).
+"""OpenSpiel's C++ search with one random playout per leaf, from the PyPI wheel (`pip install open-spiel`).
 
-Its search without playouts needs an evaluator in C++, which the wheel has not.
+Its search without playouts needs an evaluator in C++, which the wheel does not contain.
 """
 
 from __future__ import annotations

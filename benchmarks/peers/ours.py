@@ -1,4 +1,4 @@
-"""The native search and the native playouts, asked what the peers are asked."""
+"""The native search and the native playouts, for the same questions as the peers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from moemcts.search import Search, SearchConfig
 
 
 def uct(name: str) -> Callable[[], int]:
-    """Returns work that searches from the start by random playouts, in playouts."""
+    """Returns work that searches from the start with random playouts, counted in playouts."""
     games: dict[str, Callable[[], Game]] = {
         "tic-tac-toe": NativeTicTacToe,
         "connect four": NativeConnectFour,
@@ -39,7 +39,7 @@ def uct(name: str) -> Callable[[], int]:
 
 
 def puct(name: str) -> Callable[[], int]:
-    """Returns work that searches a position of chess with a constant evaluator, in simulations."""
+    """Returns work that searches a chess position with a constant evaluator, counted in simulations."""
     asked = question(name)
     game = plugins().game("chess")
     config = SearchConfig(simulations=asked.simulations, leaves_per_tree=asked.batch, first_play_urgency=asked.urgency)

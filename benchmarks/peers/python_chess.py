@@ -1,4 +1,4 @@
-"""What one writes first: PUCT in Python over python-chess, with even priors and a constant value."""
+"""A straightforward implementation: PUCT in Python on python-chess, with a uniform policy and a constant value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Node:
 
 
 def search(board: chess.Board, simulations: int) -> int:
-    """Runs simulations from a position, one leaf at a time; returns how many."""
+    """Runs simulations from a position, one leaf at a time; returns their number."""
     root = Node(1.0)
     expand(root, board)
     for _ in range(simulations):

@@ -1,4 +1,4 @@
-"""What ours and the peers have in common: positions and sizes."""
+"""Positions and sizes shared by ours and the peers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ UCT_C = 2.0
 
 
 class Question(NamedTuple):
-    """A search of chess: what `puct, chess POSITION, N[, batch B][, URGENCY][, encoded]` asks."""
+    """A search of chess, named `puct, chess POSITION, N[, batch B][, URGENCY][, encoded]`."""
 
     fen: str
     simulations: int
     batch: int = 8
     urgency: str = "reduction"
-    """What our untried actions are worth; if not given what lc0's are. The other searches have no such notion."""
+    """Our first-play urgency, by default lc0's. The other searches have no such setting."""
     encodes: bool = False
     """Whether ours encodes its planes for every leaf, as lc0 always does."""
 
 
 def question(name: str) -> Question:
-    """Returns the question of a name."""
+    """Returns the question with that name."""
     found = re.fullmatch(r"puct, chess (\w+), (\d+)(?:, batch (\d+))?(?:, (loss|reduction))?(, encoded)?", name)
     if found is None or found[1] not in CHESS:
         raise SystemExit(f"expected a question about chess, got {name!r}")

@@ -1,1 +1,1 @@
-"""The page of results and the tables of other pages, section by section, from the rows of `benchmarks/results`."""
+"""Sections of the page of results, and tables of other pages, from the rows of `benchmarks/results`."""

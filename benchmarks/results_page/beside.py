@@ -1,4 +1,4 @@
-"""The tables of `docs/guides/speed.md` and of the results: the search beside what it was, and beside others."""
+"""Tables of `docs/guides/speed.md` and of the results: the search against earlier versions and other programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOALS = {
     "52 planes, batches of 16,384": ("52 planes of chess, batches of 16,384, against before", "as fast as 64"),
     "gate over a dataset": ("gate `lichess` over packed positions of chess, against before", "3,000,000/s"),
 }
-"""What was to be reached: its row, and the goal where there is one."""
+"""Rows with goals, and the goals if any."""
 LC0 = "puct, chess middlegame, 100000, batch {}, against lc0"
 PEERS = [
     ("chess, middlegame, 100,000 simulations, against lc0, batches of 8", LC0.format("8, loss"), "2 times"),
@@ -37,11 +37,11 @@ PEERS = [
     ("the same, in batches of 64", LC0.format("64, encoded"), "2 times"),
     ("tic-tac-toe with playouts, against OpenSpiel", "uct, tic-tac-toe, against openspiel", "1.5 times"),
 ]
-"""What was to be reached beside others: its row and the goal."""
+"""Rows of comparisons with other programs, and the goals."""
 
 
 def goals() -> str:
-    """Returns the table of what was to be reached, before and now."""
+    """Returns the table of speed goals, before and now."""
     rows = latest("side_by_side")
     heads = "per second of processor time, one thread | before | now | times as fast | goal"
     lines = []
@@ -53,7 +53,7 @@ def goals() -> str:
 
 
 def others() -> str:
-    """Returns the table of what was to be reached beside that: shares, ratios and sizes of one run each."""
+    """Returns the table of other goals: shares, ratios and sizes of one run each."""
     heads = "beside that | now | goal"
     return table(heads, ([what, said, goal] for what, said, goal in _others() if said))
 
@@ -62,7 +62,7 @@ def _others() -> Iterator[tuple[str, str, str]]:
     shares, networks, matches = latest("in_flight"), latest("inference"), latest("match_speed")
     trained, trees, peers = latest("training"), latest("memory"), latest("peers")
     speeds = latest("speed")
-    # Rules in Python are played in one group.
+    # Games with rules in Python are played in one group.
     for game, groups in (
         ("chess", ", two groups in flight"),
         ("pommerman", ", two groups in flight"),
@@ -114,7 +114,7 @@ def _others() -> Iterator[tuple[str, str, str]]:
 
 
 def _both(rows: Mapping[str, Row], part: str, end: str, scale: float, unit: str) -> str:
-    """Returns the range of all rows whose names have a part and an end."""
+    """Returns the range over all rows whose names contain `part` and end with `end`."""
     return _range([scale * row["value"] for name, row in rows.items() if part in name and name.endswith(end)], unit)
 
 
@@ -125,14 +125,14 @@ def _range(values: Sequence[float], unit: str) -> str:
 
 
 def against_before() -> str:
-    """Returns the table of the search now and before, with the ratios of one run."""
+    """Returns the table of the search now and before, with ratios within one run."""
     rows = latest("side_by_side").values()
     heads = "simulations per second of processor time | now | before | times as fast | lowest to highest"
     return table(heads, ([_short(row["name"]), *_cells(row)] for row in rows))
 
 
 def against_peers() -> str:
-    """Returns the table of our searches and others', with the ratios of one run."""
+    """Returns the table of our searches and others', with ratios within one run."""
     rows = latest("peers").values()
     heads = "simulations or playouts per second of processor time | ours | theirs | times as fast | lowest to highest"
     return table(heads, ([row["name"], *_cells(row)] for row in rows))
@@ -147,7 +147,7 @@ def memory() -> str:
 
 
 def profiles() -> str:
-    """Returns the table of where the time goes."""
+    """Returns the table of profiles."""
     parts = ["network", "search", "rules and planes", "bindings", "Python and NumPy", "memory and system"]
     heads = " | ".join(["share of the samples, %", *parts, "most in one function"])
     lines = []
@@ -159,12 +159,12 @@ def profiles() -> str:
 
 
 def _function(name: str) -> str:
-    """Returns a function's own name, without where it comes from."""
+    """Returns a function's name without its module path."""
     return f"`{name.rsplit(' (', 1)[0].rsplit('::', 1)[-1]}`"
 
 
 def measured() -> list[Row]:
-    """Returns all rows that these tables show."""
+    """Returns all rows shown in these tables."""
     return [row for name in ("side_by_side", "peers", "memory", "profiles") for row in latest(name).values()]
 
 
@@ -182,5 +182,5 @@ def _tree(name: str) -> str:
 
 
 def beside() -> str:
-    """Returns the four tables, one after the other, and where their rows come from."""
+    """Returns the four tables, and the origin of their rows."""
     return "\n\n".join([against_before(), memory(), against_peers(), profiles(), origin(measured())])

@@ -1,4 +1,4 @@
-"""The tables of chess: experts against one network, networks by their size, gates, games between masters."""
+"""Tables of chess: experts against one network, network sizes, gates, master games."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from results_page.matches import FEW
 
 PHASES = ("opening", "middlegame", "endgame", "all")
 USUAL_SIZE = "3 blocks of 16 channels"
-"""Of the networks of most comparisons in chess."""
+"""Size of the networks in most chess comparisons."""
 
 
 def size_of(network: str) -> str:
-    """Returns how large a residual network is, in words; of others their name."""
+    """Returns the size of a residual network in words, or the name of another network."""
     name, options = parse_reference(network)
     if not {"blocks", "channels"} <= options.keys():
         return name
@@ -28,8 +28,8 @@ def size_of(network: str) -> str:
 
 
 def comparisons() -> list[list[Row]]:
-    """Returns the rows of each comparison in chess, those of most seeds and games first; of comparisons that were
-    pooled, those of all of them together.
+    """Returns the rows of each comparison in chess, those with the most seeds and games first; pooled comparisons
+    replace their parts.
     """
     runs: dict[str, list[Row]] = {}
     for row in latest("chess").values():
@@ -40,7 +40,7 @@ def comparisons() -> list[list[Row]]:
 
 
 def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
-    """Returns what is known of the networks of a comparison by arm; the arm `single` first."""
+    """Returns the cells of a comparison by arm, `single` first."""
     losses = {(row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
     elos = {(row["arm"], row["kind"]): row for row in rows if row["kind"] != "loss"}
     arms = list(dict.fromkeys(arm for arm, _, _ in losses))
@@ -75,7 +75,7 @@ def _elo(row: Row | None) -> str:
 
 
 def elo_range(row: Row) -> EloRange:
-    """Returns the Elo of a match in chess, with the interval of its score over training seeds and openings."""
+    """Returns the Elo of a chess match, with the interval of its score over training seeds and openings."""
     score = row["score"] if "score" in row else (row["wins"] + row["draws"] / 2) / row["games"]
     return EloRange.of(score, row["score_interval"])
 
@@ -85,7 +85,7 @@ def _elo_by_seed(row: Row | None) -> str:
 
 
 def comparison() -> str:
-    """Returns the losses of chess experts on the test set, and their Elo against the single network, run by run."""
+    """Returns the losses of chess experts on the test set, and their Elo against the single network, by run."""
     runs = comparisons()
     how = (
         "Loss (0.99 policy, 0.01 value) on positions of May 2017. Elo against the single network of the same seed, "
@@ -138,8 +138,8 @@ def _sizes(rows: list[Row]) -> str:
 
 
 def _alone(rows: list[Row]) -> str:
-    """Returns what networks lose that were trained beside no experts, by what they see and how much they learned from:
-    the mean, and the loss of each seed.
+    """Returns the losses of networks trained without experts, by planes and number of samples: the mean and the loss of
+    each seed.
     """
     groups: dict[tuple[str, str, int], list[Row]] = {}
     for row in rows:
@@ -158,7 +158,7 @@ def _alone(rows: list[Row]) -> str:
 
 
 def bishops() -> str:
-    """Returns what networks say of opposite-coloured bishops."""
+    """Returns the evaluations of opposite-coloured bishop endgames."""
     rows = list(latest("bishops").values())
     cells = [[row["name"].split(", ")[1], row["value"], row["wins"]] for row in rows]
     heads = "opposite-coloured bishops | mean of \\|value\\|, 15 draws | mean value, 5 wins"
@@ -166,7 +166,7 @@ def bishops() -> str:
 
 
 def chess_data() -> str:
-    """Returns what there is in games between masters, by gate, and how fast they are read."""
+    """Returns statistics of master games by gate, and the speed of reading them."""
     rows = latest("chess_data")
     gates = dict.fromkeys(name.split(",")[0] for name in rows if "share of positions" in name)
     cells, later = [], PHASES[1:3]
@@ -185,9 +185,9 @@ def chess_data() -> str:
 
 
 def summary(*, least_seeds: int = 1) -> str:
-    """Returns what experts add to the single network in chess, those that learned from most first: each scheme of the
-    runs of several seeds, and of those of one seed what has learned from more than twice or less than half as much, or
-    is compared with experts by another gate. With `least_seeds` of those alone that have as many.
+    """Returns the gains of experts over the single network in chess, the largest numbers of samples first: each scheme
+    of runs with several seeds, and those with one seed that have more than twice or less than half as many samples as
+    others, or are compared with experts by another gate. `least_seeds` is the minimum number of seeds.
     """
     shown: dict[tuple[str, int, int, str, str], list[str]] = {}
     for rows in comparisons():
@@ -208,7 +208,8 @@ def summary(*, least_seeds: int = 1) -> str:
     ordered = sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2])
     most: dict[str, list[str]] = {}
     for (scheme, _, before, *_), cells in ordered:
-        # The paper learned from more than all of these, and from the beginning: its number stands beside the largest.
+        # The paper's networks learned from more data than all of these, without a starting network; compare with the
+        # largest.
         if before or cells is not most.setdefault(scheme, cells):
             cells[-1] = "–"
     half = ", ".join(f"{elo:+z.1f}" for elo in CHESS_HALF_DATA)

@@ -1,4 +1,4 @@
-"""What the page of results says of pooled rows beside their intervals: corrected for looks, and by sets of data."""
+"""Corrected intervals of pooled rows on the page of results: for multiple looks, and by sets of data."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ CHESS: Mapping[str, Sequence[int]] = {
     "chess, separated, searched, 21,815,080 positions, seeds 30 to 34": (5,),
     "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": (5,),
 }
-"""By pooled row, for how many looks its interval is corrected: after each of its seeds."""
+"""By pooled row, the number of looks that its interval is corrected for: one after each of its seeds."""
 DUELS: Mapping[str, Sequence[int]] = {
     "chess, 400 simulations: experts that start from one network against that network, which goes on, a quarter or a "
     "half of a pass after 21,815,080, 6 trainings": (3,),
     "chess, 400 simulations: experts that start from one network against that network, which goes on, a quarter or a "
     "half of a pass after 21,815,080, 7 trainings": (4,),
 }
-"""Of pooled duels: looked at after three, five, six and seven trainings."""
+"""For pooled duels: looked at after three, five, six and seven trainings."""
 STARTS: Mapping[str, Sequence[Sequence[int]]] = {
     "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": ((0, 3), (1, 4), (2,)),
 }
-"""By pooled row, which of its seeds start from the same network."""
+"""By pooled row, the groups of seeds that start from the same network."""
 POMMERMAN: Mapping[str, Sequence[int]] = {
     "pommerman, steps, searched, the paper's size, fifteen seeds by steps": (3, 21),
     "pommerman, mixedness, searched, the paper's size, ten seeds by all gates": (),
     "pommerman, opponents, searched, the paper's size, ten seeds by all gates": (),
 }
-"""Of three gates, and of three gates looked at seven times: after one seed, two, four, five, eight, ten and fifteen."""
+"""For three gates, and three gates looked at seven times: after one seed, two, four, five, eight, ten and fifteen."""
 
 
 def chess() -> str:
-    """Returns the Elo of pooled comparisons in chess with intervals corrected for looks, and over the networks that
-    their trainings start from; empty without any.
+    """Returns the Elo of pooled chess comparisons with intervals corrected for looks, and over the networks that their
+    trainings start from; empty without any.
     """
     cells: list[list[object]] = []
     for row, looks in _known("chess", CHESS):
@@ -51,8 +51,8 @@ def chess() -> str:
 
 
 def pommerman() -> str:
-    """Returns the points of pooled runs of Pommerman, with intervals corrected for looks, and those over their sets of
-    data, of which each run has one; empty without any.
+    """Returns the gains in points of pooled runs of Pommerman, with intervals corrected for looks, and over their sets
+    of data, one per run; empty without any.
     """
     cells: list[list[object]] = []
     for row, looks in _known("strength", POMMERMAN):
@@ -65,27 +65,27 @@ def pommerman() -> str:
 
 
 def widened(interval: Sequence[float], mean: float, num_seeds: int, looks: int) -> Interval:
-    """Returns an interval over training seeds that is corrected for so many looks (Bonferroni)."""
+    """Returns an interval over training seeds with a Bonferroni correction for `looks` looks."""
     ratio = t_quantile(1 - ALPHA / looks / 2, num_seeds - 1) / t_quantile(1 - ALPHA / 2, num_seeds - 1)
     low, high = interval
     return mean - ratio * (mean - low), mean + ratio * (high - mean)
 
 
 def _corrected(name: str, interval: Sequence[float], scores: Sequence[float], looks: int) -> list[object]:
-    """Returns the cells of a row of pooled scores, whose interval is corrected for so many looks."""
+    """Returns the cells of a row of pooled scores, with its interval corrected for `looks` looks."""
     mean = fmean(scores)
     low, high = widened(interval, mean, len(scores), looks)
     return [name, looks, str(EloRange.of(mean, (max(low, 0.0), min(high, 1.0))))]
 
 
 def _by_start(row: Row, groups: Sequence[Sequence[int]]) -> list[object]:
-    """Returns the cells of a pooled row some of whose seeds share a first network: these networks are the unit then."""
+    """Returns the cells of a pooled row whose seeds share starting networks, the unit of the interval."""
     found = mean_interval([fmean(row["scores_by_seed"][seed] for seed in group) for group in groups], bounds=(0.0, 1.0))
     return [f"{row['name']}, by first network", "–", str(EloRange.of(found.mean, found.interval))]
 
 
 def _by_sets(row: Row) -> list[object]:
-    """Returns the cells of a pooled row whose runs have samples of their own each: these are the unit then."""
+    """Returns the cells of a pooled row whose runs have separate samples, which are then the unit of the interval."""
     rows = latest("strength").values()
     runs = [one for label in row["pooled"] for one in rows if one.get("label") == label]
     same = [one for one in runs if all(one.get(key) == row.get(key) for key in ("arm", "over", "kind"))]

@@ -1,4 +1,4 @@
-"""The tables of what networks learned: losses behind gates, self-play, positions that are solved."""
+"""Tables of training results: losses behind gates, self-play, solved positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from results_page.matches import field_matches, field_table
 
 
 def gates() -> str:
-    """Returns what gates found in data look like, and how networks behind them learned."""
+    """Returns statistics of gates fitted to data, and the losses of networks behind them."""
     rows = list(latest("gates").values())
     clusters = [row for row in rows if "positions" in row]
     trained = [row for row in rows if "policy loss" in row]
@@ -38,7 +38,7 @@ def gates() -> str:
 
 
 def selfplay() -> str:
-    """Returns what self-play learned, and how fast it played."""
+    """Returns the results of self-play, and its speed."""
     rows = list(latest("selfplay").values())
     matches = field_matches()
     learned = [row for row in rows if "wins" in row]
@@ -64,7 +64,7 @@ def selfplay() -> str:
 
 
 def generations() -> str:
-    """Returns how long each generation of a self-play took and what its losses were, beside the Antichess thesis'."""
+    """Returns the duration and the losses of each generation of a self-play, next to the Antichess thesis'."""
     rows = list(latest("generations").values())
     cells = (
         [
@@ -90,7 +90,7 @@ def generations() -> str:
 
 
 def chess_gates() -> str:
-    """Returns the losses of experts behind each gate of chess, beside the single network of the same seed."""
+    """Returns the losses of experts behind each chess gate, next to the single network of the same seed."""
     rows = list(latest("chess_gates").values())
     losses = {(row["gate"], row["seed"]): chess_loss(row["policy loss"], row["value loss"]) for row in rows}
     cells = []
@@ -119,11 +119,11 @@ def chess_gates() -> str:
 
 
 _RECIPE = ("network", "scheme", "policy_weight", "simulations")
-"""What experts have to agree in to be in one table."""
+"""Columns in which the experts of one table agree."""
 
 
 def pommerman_gates() -> str:
-    """Returns the losses of experts of Pommerman beside the single networks, a table per recipe they learned by."""
+    """Returns the losses of Pommerman's experts next to the single networks, one table per training setup."""
     recipes: dict[tuple[object, ...], list[Row]] = {}
     for row in latest("run_losses").values():
         recipes.setdefault(tuple(row[key] for key in _RECIPE), []).append(row)
@@ -158,7 +158,7 @@ def _losses(rows: Sequence[Row]) -> str:
 
 
 def solved() -> str:
-    """Returns how often agents keep the value of positions of connect four."""
+    """Returns how often agents preserve the value of connect four positions."""
     rows = list(latest("connect_four").values())
     sets = list(dict.fromkeys(row["set"] for row in rows))
     agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
@@ -180,7 +180,7 @@ def solved() -> str:
 
 
 def selfplay_schemes() -> str:
-    """Returns what experts are worth at equal self-play, and what settings of self-play are."""
+    """Returns the gains of experts and of settings at equal self-play."""
     rows = list(latest("selfplay_schemes").values())
     parts = [_selfplay_table("experts", [row for row in rows if "settings" not in row])]
     if variants := [row for row in rows if "settings" in row]:
@@ -203,13 +203,13 @@ def selfplay_schemes() -> str:
 
 
 _DISTINCT = {"connect-four": 98}
-"""Games that can differ, in matches that were played before they began after four random moves: 49 openings, twice."""
+"""Number of possible distinct games in matches played before they began after four random moves: 49 openings, twice."""
 
 
 def _selfplay_difference(row: Row) -> str:
     if "own interval" in row or row["unit"] != "Elo":
         return f"{row['value']:+z.1f} {bounds(row['interval'], digits=1)} {row['unit']}"
-    # Rows of before intervals had a least width; what they counted says it.
+    # Rows from before intervals had a minimum width; recomputed from their counts.
     game, _, _ = row["name"].partition(",")
     return f"{elo_of_counts(row['counts'], num_distinct=_DISTINCT.get(game))} Elo"
 
@@ -231,7 +231,7 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
 
 
 def policies() -> str:
-    """Returns how sure policies are, and what of their loss is about legal actions."""
+    """Returns how confident policies are, and how much of their loss concerns legal actions."""
     rows = list(latest("policies").values())
     cells = (
         [
@@ -255,7 +255,7 @@ def policies() -> str:
 
 
 def phase_swings() -> str:
-    """Returns what agents gained in each phase of their games."""
+    """Returns the gains of agents in each phase of their games."""
     rows = list(latest("phase_swings").values())
     games: dict[str, list[Row]] = {}
     for row in rows:

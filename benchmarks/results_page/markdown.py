@@ -1,4 +1,4 @@
-"""How results are told: tables, where rows come from, intervals."""
+"""Formatting of results: tables, origins of rows, intervals."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from measuring.record import Row
 
 
 def table(heads: str, rows: Iterable[Iterable[Any]]) -> str:
-    """Returns a table: `heads` separated by bars, those after the first above numbers."""
+    """Returns a table; `heads` are separated by bars, and all columns except the first are right-aligned."""
     columns = heads.split(" | ")
     lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def origin(rows: Iterable[Row]) -> str:
-    """Returns where rows come from, one line per command: commits, machines and days."""
+    """Returns the origin of rows, one line per command: commits, machines and dates."""
     places: dict[str, dict[str, dict[str, None]]] = {}
     for row in rows:
         place = places.setdefault(row["command"], {"commit": {}, "machine": {}, "date": {}})
@@ -30,12 +30,12 @@ def origin(rows: Iterable[Row]) -> str:
 
 
 def bounds(interval: Iterable[float | None], scale: float = 1, digits: int = 0) -> str:
-    """Returns an interval as `[low, high]` with signs; a dot row where it is open."""
+    """Returns an interval as `[low, high]` with signs, and an ellipsis for an open end."""
     return "[" + ", ".join("…" if end is None else f"{scale * end:+z.{digits}f}" for end in interval) + "]"
 
 
 def points(difference: Row) -> str:
-    """Returns by how many points of its games an arm won more than the single network, with the interval."""
+    """Returns the difference of an arm's win rate to the single network's in points, with the interval."""
     return f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
 
 
@@ -45,7 +45,7 @@ def around(value: float, interval: Iterable[float | None]) -> str:
 
 
 def arm_name(arm: str, experts: str = "experts,") -> str:
-    """Returns what an arm is called in a table; of another network the first option tells it apart."""
+    """Returns the name of an arm in a table; other networks are identified by their first option."""
     scheme, _, network = arm.partition(" ")
     short = f"{scheme} {network.partition('&')[0]}".strip()
     return f"`{short}`" if arm.startswith("single") else f"{experts} `{short}`"

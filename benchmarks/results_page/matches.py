@@ -1,4 +1,4 @@
-"""The tables of matches: agents against engines, against each other, and against the same others."""
+"""Tables of matches: agents against engines, against each other, and against common opponents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from results_page.markdown import around, bounds, origin, table
 
 COUNTS = ("wins", "draws", "losses")
 FEW = (2, 3)
-"""Trainings of which little follows for others: then an interval for these alone stands beside that over trainings."""
+"""Numbers of trainings that are too small to generalise: an interval for these trainings only is shown as well."""
 TOPICS = ("untried moves", "learned from", "rollouts of")
-"""What names of matches against others say that have a place of their own."""
+"""Parts of names of matches against others that are shown elsewhere."""
 
 
 def field_matches(topic: str | None = None) -> list[Row]:
@@ -22,7 +22,7 @@ def field_matches(topic: str | None = None) -> list[Row]:
 
 
 def field_table(rows: list[Row]) -> str:
-    """Returns how agents did against the same others, and the differences to the first."""
+    """Returns the results of agents against common opponents, and the differences to the first agent."""
     cells = (
         [
             row["name"],
@@ -36,11 +36,11 @@ def field_table(rows: list[Row]) -> str:
 
 
 def levels() -> str:
-    """Returns how agents of the chess family do against engines, and against each other."""
+    """Returns the results of chess-family agents against engines, and against each other."""
     rows = list(latest("levels").values())
     against = [row for row in rows if ", levels: " in row["name"]]
     ratings = [row for row in rows if ", rating: " in row["name"]]
-    # Ratings are against the mean of their round robin: those of an earlier one are no part of the table.
+    # Ratings are relative to the mean of their round robin, so those of earlier ones are left out.
     newest = {_round_robin(row): row for row in sorted(ratings, key=lambda row: str(row["date"]))}
     shown = {row["name"]: row["name"].replace(", levels", "").replace("&", " ") for row in against}
     games = [[shown[row["name"]], *(row[key] for key in COUNTS), bounds(_elo_bounds(row))] for row in against]
@@ -60,7 +60,7 @@ def levels() -> str:
 
 
 def _elo_bounds(row: Row) -> tuple[float | None, float | None]:
-    # From the counts: what rows say themselves was narrower where few games were not all won.
+    # Recomputed from the counts: intervals in rows were too narrow for few games that were not all won.
     found = elo(*(row[key] for key in COUNTS))
     return found.low, found.high
 

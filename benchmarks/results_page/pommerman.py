@@ -1,4 +1,4 @@
-"""The tables of Pommerman: experts against one network, and what of a network helps its search."""
+"""Tables of Pommerman: experts against one network, and ablations of networks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def strength_row(row: Row) -> list[str]:
         by_seed = ", ".join(f"{100 * mean:+z.1f}" for mean in difference.get("seed_means", ())) or "–"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
-    # A second network is a long word; its first option tells it apart, and the command below has it whole.
+    # The full name of a second network is in the command below; its first option identifies it here.
     name = ARMS.get(row["arm"]) or arm_name(row["arm"], "experts by")
     if "over" in row:
         pair = f"{name} over {arm_name(row['over'], 'experts by')}, {how}"
@@ -43,7 +43,7 @@ def strength_row(row: Row) -> list[str]:
 
 
 def strength() -> str:
-    """Returns how often each arm won in Pommerman, run by run."""
+    """Returns the win rates of arms in Pommerman, by run."""
     rows = list(latest("strength").values())
     labels = dict.fromkeys(row.get("label", "") for row in rows)
     shown = "\n\n".join(_strength_of([row for row in rows if row.get("label", "") == label]) for label in labels)
@@ -71,7 +71,7 @@ def _strength_of(rows: list[Row]) -> str:
 
 
 def ablations() -> str:
-    """Returns what of a network makes its search stronger."""
+    """Returns the ablations of networks in a search."""
     rows = list(latest("ablations").values())
     cells = []
     for row in rows:
@@ -104,8 +104,8 @@ def ablations() -> str:
 
 
 def summary(*, least_games: int = 0) -> str:
-    """Returns what experts add to the single network in Pommerman, run by run, the largest first; of runs that were
-    pooled with others only what was not, and with `least_games` only what has as many games.
+    """Returns the gains of experts over the single network in Pommerman by run, largest first; runs that were pooled
+    are left out, and so are those with fewer than `least_games` games.
     """
     runs: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in latest("strength").values():
@@ -128,7 +128,7 @@ def summary(*, least_games: int = 0) -> str:
 
 
 def _run_cells(arms: dict[str, Row]) -> list[str]:
-    """Returns what a run was, and its difference by each gate that it has."""
+    """Returns the description of a run, and its difference for each of its gates."""
     one = next(iter(arms.values()))
     words = [f"{one['simulations']} simulations", f"`{one['network'].partition('?')[0]}`"]
     words += [f"{one['samples']:,} samples", counted(one["training_seeds"], "seed"), f"{one['games']:,} games"]

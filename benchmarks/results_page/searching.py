@@ -1,4 +1,4 @@
-"""The tables of searches: what their options are worth, what they save, and others beside them."""
+"""Tables of searches: effects of options, savings, and comparisons with others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from results_page.matches import field_matches, field_table
 
 
 def replies() -> str:
-    """Returns which opponents' replies make a search stronger, kept ones or drawn ones."""
+    """Returns the comparison of opponents' replies, kept or sampled."""
     rows = list(latest("replies").values())
     cells = (
         [row["name"], row["games"], f"{100 * row['value']:+z.1f} {bounds(row['interval'], 100, 1)}"] for row in rows
@@ -18,14 +18,14 @@ def replies() -> str:
 
 
 def mates() -> str:
-    """Returns how many mates in three the solver proves."""
+    """Returns the numbers of mates in three proven by the solver."""
     rows = list(latest("mates").values())
     cells = ([row["name"], f"{row['value']} {row['unit']}"] for row in rows)
     return "\n\n".join([table("mates in three, up to 100,000 simulations | proven", cells), origin(rows)])
 
 
 def urgency() -> str:
-    """Returns how first-play urgencies do against "loss"."""
+    """Returns the results of first-play urgencies against "loss"."""
     rows = list(latest("urgency").values())
     matches = field_matches("untried moves")
     cells = [
@@ -41,7 +41,7 @@ def urgency() -> str:
 
 
 def openspiel() -> str:
-    """Returns how quick searches in OpenSpiel's games are."""
+    """Returns the speed of searches in OpenSpiel's games."""
     rows = list(latest("openspiel").values())
     cells = ([f"`{row['game']}`", row["search"], f"{row['value']:,}", row["ratio"]] for row in rows)
     note = (
@@ -52,7 +52,7 @@ def openspiel() -> str:
 
 
 def variants() -> str:
-    """Returns what variants of the search score against the search without them, and what they save."""
+    """Returns the scores of variants of the search against the plain search, and their simulations per move."""
     rows = list(latest("variants").values())
     cells = (
         [row["name"], row["games"], f"{row['score']} [{row['interval'][0]}, {row['interval'][1]}]", row["simulations"]]
@@ -63,7 +63,7 @@ def variants() -> str:
 
 
 def savings() -> str:
-    """Returns what options that change no move save."""
+    """Returns the savings of options that do not change moves."""
     rows = list(latest("savings").values())
     cells = (
         [

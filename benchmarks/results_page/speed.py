@@ -1,4 +1,4 @@
-"""The tables of speed: of rules, networks, matches, training, and how long experiments take."""
+"""Tables of speed: rules, networks, matches, training, and durations of experiments."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def _speed_row(row: Row) -> list[str]:
 
 
 def speed() -> str:
-    """Returns how fast the simulator and the search are."""
+    """Returns the speed of the simulators and the search."""
     rows, runs = list(latest("speed").values()), list(latest("runs").values())
     took = "\n".join(f"`{row['name']}` took {row['value']} {row['unit']}." for row in runs)
     return "\n\n".join([table(SPEED_HEADS, map(_speed_row, rows)), took, origin([*rows, *runs])])
 
 
 def inference() -> str:
-    """Returns how much faster than eager PyTorch the quickest backend of each precision is, what fewer digits cost, and
-    what it costs to cut a batch.
+    """Returns the speed-up of the fastest backend of each precision over eager PyTorch, the cost of reduced precision,
+    and the cost of splitting a batch.
     """
     found = latest("inference").values()
     cuts = [row for row in found if row["unit"] == "times as long"]
@@ -54,7 +54,7 @@ def inference() -> str:
 
 
 def in_flight() -> str:
-    """Returns how much of a network's speed is left in a search."""
+    """Returns the share of a network's speed achieved in a search."""
     rows = list(latest("in_flight").values())
     cells = [
         [row["name"], f"{100 * row['value']:.0f}", f"{100 * row['lowest']:.0f} to {100 * row['highest']:.0f}"]
@@ -81,7 +81,7 @@ def arena() -> str:
 
 
 def uci() -> str:
-    """Returns how the UCI engine kept to its clock."""
+    """Returns the UCI engine's results with clocks."""
     rows = list(latest("uci").values())
     cells = (
         [row["name"], f"{row['value']:,} {row['unit']}", f"{row['lost on time']} of {row['games']}"] for row in rows
@@ -95,7 +95,7 @@ def uci() -> str:
 
 
 def setup() -> str:
-    """Returns what setting up costs."""
+    """Returns the cost of setting up."""
     rows = list(latest("setup").values())
     cells = [
         [row["name"], f"{row['value']:,} {row['unit']}", row["load"] if row["unit"] == "s" else "–"] for row in rows
@@ -104,14 +104,14 @@ def setup() -> str:
 
 
 def gpu() -> str:
-    """Returns what `benchmarks/gpu_plan.sh` measured."""
+    """Returns the measurements of `benchmarks/gpu_plan.sh`."""
     rows = list(latest("gpu").values())
     cells = ([row["name"], f"{row['value']:,} {row['unit']}", row.get("device", "–")] for row in rows)
     return "\n\n".join([table("plan for a GPU | measured | on", cells), origin(rows)])
 
 
 def hours() -> str:
-    """Returns how long the experiments take that are not finished."""
+    """Returns the estimated durations of the unfinished experiments."""
     rows = list(latest("estimates").values())
     cells = (
         [
@@ -126,7 +126,7 @@ def hours() -> str:
 
 
 def estimated_runs() -> str:
-    """Returns what was said of small experiments before they began, and how long they took."""
+    """Returns the estimated and actual durations of small experiments."""
     rows = list(latest("estimated_runs").values())
     cells = ([f"`{row['name']}`", row["value"], row["took"], row["ratio"]] for row in rows)
     return "\n\n".join([table("experiment | estimated, s | took, s | ratio", cells), origin(rows)])

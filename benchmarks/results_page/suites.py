@@ -1,4 +1,4 @@
-"""The tables of many games: suites and their leaderboard, laws, CartPole, other libraries."""
+"""Tables of many games: suites and their leaderboard, laws, CartPole, other libraries."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def suites() -> str:
 
 
 def laws() -> str:
-    """Returns in how many games of OpenSpiel the laws hold."""
+    """Returns the number of OpenSpiel games that satisfy the laws."""
     rows = list(latest("openspiel_laws").values())
     held = [row for row in rows if not row["broken"]]
     cases, seconds = sum(row["cases"] for row in held), round(sum(row["seconds"] for row in rows))
@@ -61,7 +61,7 @@ def laws() -> str:
 
 
 def cartpole() -> str:
-    """Returns how long a search alone keeps a pole up."""
+    """Returns how long a search without learning balances the pole."""
     rows = list(latest("cartpole").values())
     cells = (
         [row["name"], ", ".join(map(str, row["steps"])), ", ".join(map(str, row["cart"])), row["seconds per step"]]
@@ -76,7 +76,7 @@ def cartpole() -> str:
 
 
 def libraries() -> str:
-    """Returns what a library for reinforcement learning makes of our environments."""
+    """Returns the results of an RL library on our environments."""
     rows = list(latest("sb3").values())
     cells = (
         [

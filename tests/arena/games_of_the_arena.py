@@ -1,4 +1,4 @@
-"""Tiny games that end in all the ways a match has to count."""
+"""Small games with all the endings that matches have to count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, View
 
 @dataclass(frozen=True)
 class DuelState(State):
-    """Every living player stays (0), or leaves (1); the last who stays wins, after `length` plies nobody does."""
+    """Each living player stays (0) or leaves (1); the last one to stay wins, or nobody after `length` plies."""
 
     num_players: int
     length: int
@@ -48,7 +48,7 @@ class DuelState(State):
 
 
 class StayOrLeave(Game):
-    """A free-for-all of who stays longest; all who are left at the end, or leave together, tie."""
+    """A free-for-all in which the last to stay wins; players left at the end, or leaving together, tie."""
 
     def __init__(self, num_players: int = 4, length: int = 30) -> None:
         self.spec = GameSpec(
@@ -76,7 +76,7 @@ class StayOrLeave(Game):
 
 
 class Leaver:
-    """Leaves with a fixed probability per ply; remembers in its seat how often it was asked."""
+    """Leaves with a fixed probability per ply; counts its calls in the seat's memory."""
 
     def __init__(self, probability: float, name: str) -> None:
         self.name = name

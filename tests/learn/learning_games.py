@@ -1,4 +1,4 @@
-"""Tiny games, agents and gates to learn from."""
+"""Small games, agents and gates to learn from."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class TicTacToe(Game):
 
 
 class ShuffledTicTacToe(TicTacToe):
-    """The same rules with planes in another order: foreign to networks of the other."""
+    """The same rules with permuted planes, so that networks of the other game do not fit."""
 
     def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
         return super().views([(state, 1 - player) for state, player in pairs])
@@ -105,7 +105,7 @@ def crowd(num_players: int = 3) -> HashedTree:
 
 
 class GreedyAgent:
-    """Takes a winning cell where there is one, else draws."""
+    """Takes a winning cell if there is one, else plays randomly."""
 
     name = "greedy"
 

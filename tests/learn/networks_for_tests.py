@@ -1,4 +1,4 @@
-"""Networks that have seen something, experts of them in a folder, positions to judge them on."""
+"""Networks with fitted batch norms, folders of experts with them, and positions for comparing them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ EXPORTED = [backend for backend in BACKENDS if backend != "torch"]
 
 
 def skip_without_libraries() -> None:
-    """Skips a file of tests where not all is installed that writes and runs exported networks.
+    """Skips a test file if a library for writing or running exported networks is missing.
 
-    Nothing is imported: OpenVINO would tell its makers.
+    Nothing is imported: OpenVINO sends telemetry on import.
     """
     if missing := [name for name in ("onnx", *EXPORTED) if importlib.util.find_spec(name) is None]:
         pytest.skip(f"expected {', '.join(missing)}, not installed", allow_module_level=True)
 
 
 def trained_network(shape: tuple[int, int, int] = (2, 3, 3), num_actions: int = 9, **options: Any) -> nn.Module:
-    """Returns a network whose batch norms have seen something."""
+    """Returns a network whose batch norms have been fitted to random inputs."""
     network = catalogue.resnet(shape, num_actions, **{"channels": 4, "blocks": 1, **options})
     network.train()
     for _ in range(3):
@@ -45,7 +45,7 @@ def trained_network(shape: tuple[int, int, int] = (2, 3, 3), num_actions: int = 
 
 
 def network_of(reference: str, shape: tuple[int, int, int], num_actions: int) -> nn.Module:
-    """Returns a network whose batch norms have seen something."""
+    """Returns a network whose batch norms have been fitted to random inputs."""
     torch.manual_seed(0)
     network: nn.Module = plugins().network(reference, shape, num_actions)
     with torch.no_grad():
@@ -86,14 +86,14 @@ def positions(game: Game, num: int = 40) -> Any:
 
 
 def is_able(pair: Inference) -> bool:
-    """Returns whether this processor computes in a pair's precision."""
+    """Returns whether this processor supports a pair's precision."""
     if pair != Inference("openvino", "bf16"):
         return True
     return "BF16" in backends._openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Lets packages look as if they were not installed."""
+    """Makes packages appear not to be installed."""
     find = importlib.util.find_spec
     monkeypatch.setattr(
         backends.importlib.util, "find_spec", lambda name, *rest: None if name in names else find(name, *rest)
@@ -101,7 +101,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 def damage(file: Path, harm: str) -> None:
-    """Harms a file: one bit is another ("flip"), the end is missing ("cut"), or all of it ("remove")."""
+    """Damages a file: flips a bit ("flip"), truncates it ("cut") or deletes it ("remove")."""
     content = file.read_bytes()
     middle = len(content) // 2
     match harm:

@@ -1,4 +1,4 @@
-"""A training of one process, or of as many as `torchrun` starts with this file."""
+"""A training in one process, or in as many as `torchrun` starts with this file."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ from moemcts.learn.training.trainer import Trainer
 
 
 class Plain(nn.Module):
-    """Without batch norm, whose statistics are each process' own."""
+    """Has no batch norm, whose statistics would differ between processes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Plain(nn.Module):
 
 
 def learn(data: Path, folder: Path) -> None:
-    """Trains with steps so large that some are spikes."""
+    """Trains with steps large enough to cause spikes."""
     settings = config(spike=1.01, max_spikes=30, optimiser="sgd", learning_rate=0.2, batch_size=33, epochs=6)
     with connected("cpu") as ranks:
         Separated().fit(Trainer(settings, ranks=ranks), Plain, Dataset.open(data, TicTacToe()), thirds(), folder)

@@ -1,4 +1,4 @@
-"""Trainings that take a second, and what they are compared by."""
+"""Trainings that take a second, and functions to compare them."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def fit_staged(data: Dataset, folder: Path, settings: TrainerConfig, watch: OnPr
 
 
 def small_network(channels: int = 4, *, shape: tuple[int, ...] = (2, 3, 3)) -> nn.Module:
-    """Returns a network with the same weights whatever was drawn before."""
+    """Returns a network with the same weights regardless of the state of the generator."""
     with torch.random.fork_rng():
         torch.manual_seed(5)
         return catalogue.resnet(shape, 9, channels=channels, blocks=1)

@@ -1,4 +1,4 @@
-"""Figures of these reports are not drawn."""
+"""Disables the drawing of figures in these reports."""
 
 from figures_for_tests import no_drawing
 

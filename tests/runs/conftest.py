@@ -1,4 +1,4 @@
-"""Runs that are made once for each file of tests."""
+"""Runs that are made once per test file."""
 
 from __future__ import annotations
 

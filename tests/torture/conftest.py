@@ -1,4 +1,4 @@
-"""Makes the driver of these tests importable, and keeps one of it for all of them."""
+"""Makes the driver of these tests importable, and shares one instance."""
 
 import sys
 from collections.abc import Iterator

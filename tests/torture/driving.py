@@ -1,4 +1,4 @@
-"""Drives the command line with anything, and says what came of it."""
+"""Runs the command line with arbitrary arguments and returns the outcome."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ CLEAN_EXITS = (0, 1, 2, 3, 130)
 
 
 def effort() -> int:
-    """Returns how many times as much is tried as in CI: the variable MOEMCTS_TORTURE, 1 by default."""
+    """Returns how many times more is tried than in CI: the variable MOEMCTS_TORTURE, 1 by default."""
     return max(1, int(os.environ.get("MOEMCTS_TORTURE", "1")))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
+    """The outcome of a command."""
 
     arguments: tuple[str, ...]
     code: int
-    """-1 where it did not end in time."""
+    """-1 if it timed out."""
     stdout: str
     stderr: str
 
     @property
     def is_clean(self) -> bool:
-        """Whether it ended in time, with a known exit code, and said no more than people need."""
+        """Whether it ended in time with a known exit code and without a traceback."""
         return self.code in CLEAN_EXITS and "Traceback" not in self.stderr + self.stdout
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Outcome:
 
 
 class Driver:
-    """Runs commands one after the other, each in a process of its own."""
+    """Runs commands in sequence, each in its own process."""
 
     def __enter__(self) -> Self:
         self._scratch = tempfile.TemporaryDirectory(prefix="moemcts-torture-")
@@ -62,7 +62,7 @@ class Driver:
         self._scratch.cleanup()
 
     def run(self, arguments: Sequence[str], folder: Path, limit: float = 120.0) -> Outcome:
-        """Runs `moemcts` with these arguments in a folder, for so many seconds at most."""
+        """Runs `moemcts` with these arguments in a folder, with a time limit in seconds."""
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         out, err = (Path(self._scratch.name) / name for name in ("stdout", "stderr"))
@@ -80,7 +80,7 @@ class Driver:
 
 
 def digests(folder: Path, *, without: Sequence[str] = ()) -> dict[str, str]:
-    """Returns a hash of every file in a folder, those aside whose paths have one of the given endings."""
+    """Returns a hash of every file in a folder, except those whose paths have one of the given suffixes."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))

@@ -1,7 +1,7 @@
-"""Runs commands in forks of one process that has imported everything: a command costs no start.
+"""Runs commands in forks of one process that has imported everything, which saves their start-up time.
 
 Reads one order per line, a JSON object with `arguments`, `folder`, `limit` (seconds), `stdout` and `stderr` (paths),
-and answers each with the exit code, or -1 where the limit was reached.
+and answers each with the exit code, or -1 if it timed out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes the tasks of these tests importable, here and in the processes that do them."""
+"""Makes the tasks of these tests importable, in this process and in worker processes."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Tasks that other processes can import."""
+"""Tasks that worker processes can import."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def square(item: int, report: Report) -> int:
 
 
 class Heavy:
-    """A task that no pipe holds; items become when their process started and when it had the task."""
+    """A task too large for a pipe's buffer; returns the times when the process started and got the task."""
 
     def __init__(self, path: str, content: bytes = bytes(1_000_000)) -> None:
         self.path = path
@@ -47,7 +47,7 @@ def process(item: int, report: Report) -> int:
 
 
 def terminated(item: int, report: Report) -> int:
-    """Is told to end, as a scheduler tells every process of a job."""
+    """Receives a termination signal, as a scheduler sends to every process of a job."""
     os.kill(os.getpid(), signal.SIGTERM)
     return item
 
@@ -61,7 +61,7 @@ def threshold(item: int, report: Report) -> int:
 
 
 def furnishes(folder: str, report: Report) -> None:
-    """Keeps files for as long as the process lives."""
+    """Keeps files for the lifetime of the process."""
     _HOMES.append(tempfile.TemporaryDirectory(dir=folder))
 
 
@@ -87,7 +87,7 @@ def dies(how: str, report: Report) -> None:
 
 
 def dies_once(mark: str, report: Report) -> str:
-    """Takes its process down the first time that it is asked."""
+    """Kills its process on the first call."""
     if not Path(mark).exists():
         Path(mark).write_text("")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -95,7 +95,7 @@ def dies_once(mark: str, report: Report) -> str:
 
 
 def waits(folder: str, report: Report) -> None:
-    """Says who it is and works on, for ever; saves what it has where it is interrupted."""
+    """Writes its process id and runs forever; saves its work when interrupted."""
     with deferred_interrupts() as is_interrupted:
         (Path(folder) / f"{os.getpid()}.pid").write_text("")
         while not is_interrupted():

@@ -1,6 +1,6 @@
-"""The chess family once more, from python-chess boards and the published definitions: what tests compare with.
+"""Reference implementation of the chess family, from python-chess boards and the published definitions.
 
-Slow and direct on purpose; nothing here is shared with the code under test but the order of planes and policy indices.
+Deliberately slow and direct; it shares nothing with the code under test but the order of planes and policy indices.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VARIANT_ORDER = ["chess", "antichess", "atomic", "crazyhouse", "kingofthehill", 
 
 
 def random_games(game: ChessGame, num_positions: int, seed: int = 0) -> Iterator[tuple[object, chess.Board]]:
-    """Yields positions along random games, native and as a board with its moves; every tenth move goes back."""
+    """Yields positions of random games, as native states and as boards with moves; every tenth move goes back."""
     rng = np.random.default_rng(seed)
     count = 0
     while count < num_positions:
@@ -43,7 +43,7 @@ def random_games(game: ChessGame, num_positions: int, seed: int = 0) -> Iterator
 
 
 def end(board: chess.Board) -> tuple[float, ...] | None:
-    """Returns what White and Black got, None while the game goes on."""
+    """Returns the results of White and Black, or None if the game is not over."""
     outcome = board.outcome()
     if outcome is not None and outcome.termination not in (
         chess.Termination.FIVEFOLD_REPETITION,
@@ -79,7 +79,7 @@ def action(board: chess.Board, move: chess.Move, variant: str) -> int:
 
 
 class Planes:
-    """Planes in the making, as the side to move sees them."""
+    """Builds planes from the point of view of the side to move."""
 
     def __init__(self, board: chess.Board, variant: str) -> None:
         self.board, self.variant = board, variant
@@ -236,7 +236,7 @@ class Planes:
         return own != chess.KING and (lesser or (bool(attackers) and not self.board.attackers(side, square)))
 
     def blockers(self, side: chess.Color) -> list[chess.Square]:
-        """Returns the pieces without which one more slider attacks the king of that side."""
+        """Returns the pieces whose removal lets a further slider attack the king of that side."""
         king, found = only_king(self.board, side), []
         if king is None:
             return []
@@ -259,7 +259,7 @@ class Planes:
 
 
 def only_king(board: chess.Board, side: chess.Color) -> chess.Square | None:
-    """Returns where a side's one king is, or None where it has none or several."""
+    """Returns the square of a side's only king, or None if it has none or several."""
     kings = list(board.pieces(chess.KING, side))
     return kings[0] if len(kings) == 1 else None
 
@@ -293,7 +293,7 @@ def lichess_score(y: int, white: int, black: int) -> int:
 
 
 def crazyara_score(y: int, white: int, black: int) -> int:
-    """Returns the same by CrazyAra's older table and its engine's eight defects (`score_region` in board.cpp)."""
+    """Returns the same by CrazyAra's older table, with its engine's eight defects (`score_region` in board.cpp)."""
     defects = {
         (1, 2, 0): 2,
         (1, 3, 0): 3,
@@ -315,7 +315,7 @@ def crazyara_score(y: int, white: int, black: int) -> int:
 
 
 def measures(board: chess.Board, start_pieces: int) -> dict[str, int]:
-    """Returns every number that gates cut."""
+    """Returns all measures used by gates."""
     white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
     mixed = {lichess_score: 0, crazyara_score: 0}
     for y in range(7):
@@ -356,7 +356,7 @@ def pgn(moves: str = SCHOLAR, **tags: str) -> str:
 
 
 def random_pgn(num_games: int, seed: int = 0, plies: int = 60) -> str:
-    """Returns games of random moves as python-chess writes them, cut after so many plies."""
+    """Returns random games as written by python-chess, cut after `plies` plies."""
     rng = np.random.default_rng(seed)
     games = []
     for number in range(num_games):

@@ -1,4 +1,4 @@
-"""Makes the oracle importable."""
+"""Makes the reference implementation importable."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""All classic games, as their plugin makes them."""
+"""All classic games, from their plugin."""
 
 from __future__ import annotations
 

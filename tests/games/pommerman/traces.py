@@ -1,7 +1,7 @@
 """Reads and writes recorded games in the schema of the reference's traces.
 
 The traces are games of MultiAgentLearning/playground (Resnick et al., Pommerman, 2018), recorded step by step. They are
-not part of this repository: `MOEMCTS_TRACES` names their folder, and tests that need them say so where there is none.
+not part of this repository: `MOEMCTS_TRACES` names their folder, and tests that need them are skipped without it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Recorder:
         self.meta["tags"].append(tag)  # type: ignore[attr-defined]
 
     def arrays(self) -> Arrays:
-        """Returns everything added, in the schema of the reference's traces."""
+        """Returns all added games, in the schema of the reference's traces."""
         rows = self._rows
         types = {"step": np.int16, "actions": np.int8, "rewards": np.int8, "done": np.uint8, "result": np.uint8}
         arrays: Arrays = {

@@ -1,4 +1,4 @@
-"""Experts of random weights, and an engine to talk to."""
+"""Experts with random weights, and an engine to talk to."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def experts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has chess, too, played by the simple evaluation where no experts are named, which is there at once."""
+    """Makes the simple evaluation the default for chess, too, as it needs no loading."""
     monkeypatch.setattr(loading, "BY_EXPERTS", ())
 
 
 @pytest.fixture
 def talk() -> Talk:
-    """Returns what an engine says to some lines before the input ends."""
+    """Returns a function that returns an engine's output for some lines of input."""
 
     def talk(*lines: str) -> list[str]:
         out = io.StringIO()
