@@ -44,7 +44,7 @@ KINDS = {
     "set": Kind("resnet?channels=128&blocks=10", 49),
     "set-4x64": Kind("resnet?channels=64&blocks=4", 50),
 }
-"""A network that is too large to converge in its time, and one that may: does this explain the gains of small experts?
+"""A network whose capacity is not exhausted in its time, and one whose may be: is that why experts gain in small ones?
 """
 
 

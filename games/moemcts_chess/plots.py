@@ -54,7 +54,7 @@ def _moves() -> np.ndarray[Any, Any]:
 
 
 def _known(statistics: Statistics, by_move: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns a measurement by move up to the last move shown, NaN where no game got that far."""
+    """Returns a measurement by move up to the last move shown; NaN for moves that no game reached."""
     has_any = statistics.positions.sum(axis=0) > 0
     return np.where(has_any, by_move, np.nan)[1 : LAST_MOVE + 1]
 

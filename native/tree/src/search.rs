@@ -329,8 +329,8 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
             Progress::Under(way) => self.way = Some(way),
             Progress::Done(Descent::Terminal) => {}
             Progress::Done(Descent::Collision) => {
-                // The next batch starts with the random state of this descent. Sampled anew, outcomes and replies with
-                // pending leaves, which are those with few leaves, would come up too rarely.
+                // The next batch starts with the random state of this descent. If it sampled again, outcomes and
+                // replies with pending leaves, which are those with few leaves, would come up too rarely.
                 self.tree.rng.clone_from(&self.rng);
                 return Ok(false);
             }

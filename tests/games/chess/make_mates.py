@@ -2,9 +2,10 @@
 
     python tests/games/chess/make_mates.py > tests/games/chess/mates.txt
 
-Every other game begins in the usual position, the rest with two kings and three to six more pieces anywhere. One side,
-drawn per game, plays what alpha-beta finds at depth 2, the other one one time in four and at random otherwise. Of each
-game the first mate in three is taken if python-chess agrees by trying everything: five plies force mate, three do not.
+Half of the games begin in the standard position, the others with two kings and three to six more pieces on random
+squares. A random side plays alpha-beta moves of depth 2, the other does so one time in four and plays randomly
+otherwise. The first mate in three of each game is kept if python-chess confirms it by exhaustive search: five plies
+force mate, three do not.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from moemcts.plugins import plugins
 
 NUM_MATES = 50
 MATE_IN_THREE = 30_000 - 5
-"""What native/chess/src/alpha_beta.rs calls a win in five plies."""
+"""The score of a win in five plies in native/chess/src/alpha_beta.rs."""
 AHEAD = 300
-"""Centipawns from which on a mate is looked for."""
+"""Centipawns from which a search for a mate is made."""
 MAX_PLIES = 100
 
 
@@ -30,7 +31,7 @@ def main() -> None:
     seen: set[str] = set()
     seed = 0
     while len(seen) < NUM_MATES:
-        # As many from the usual position as from endings.
+        # As many from the standard position as from endgames.
         is_ending = len(seen) % 2 == 1
         for fen in mates_in_three(np.random.default_rng(seed), is_ending=is_ending):
             if fen not in seen and is_mate(chess.Board(fen), 3) and not is_mate(chess.Board(fen), 2):
@@ -49,7 +50,7 @@ def mates_in_three(rng: np.random.Generator, *, is_ending: bool) -> Iterator[str
         if not state.active_players:
             return
         (player,) = state.active_players
-        # Without what was played before, as no position of the file knows it.
+        # Without the move history, which the positions of the file do not have.
         fen = game.format_state(state).split(";")[0]
         fresh = game.views([(game.parse_state(fen), player)])
         ((best, score, _, _),) = fresh.alpha_beta(depth=2)
@@ -72,7 +73,7 @@ def ending(rng: np.random.Generator) -> str:
 
 
 def is_mate(board: chess.Board, moves: int) -> bool:
-    """Returns whether the side to move can force mate within so many moves, by trying everything."""
+    """Returns whether the side to move can force mate within `moves` moves, by exhaustive search."""
     for move in sorted(board.legal_moves, key=board.gives_check, reverse=True):
         if moves == 1 and not board.gives_check(move):
             break
@@ -85,7 +86,7 @@ def is_mate(board: chess.Board, moves: int) -> bool:
 
 
 def is_lost(board: chess.Board, moves: int) -> bool:
-    """Returns whether every reply leads to a mate within so many moves, or there is none and it is mate."""
+    """Returns whether every reply leads to a mate within `moves` moves, or the position is checkmate."""
     replies = list(board.legal_moves)
     if not replies:
         return board.is_check()

@@ -1,4 +1,4 @@
-"""Measures what the chess family's page claims, and appends it to benchmarks/results/chess_data.jsonl.
+"""Measures the numbers on the chess family's page, and appends them to benchmarks/results/chess_data.jsonl.
 
 python tests/games/chess/measure.py data FILE.pgn.zst ...     import, statistics and reading back
 python tests/games/chess/measure.py speed                     search, gates and planes
@@ -33,7 +33,7 @@ MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NB1N2/PP3PPP/R1BQ1RK1 w - - 0 9"
 MONTHS = ["--validation", "2012-09,2012-10", "--test", "2017-05,2017-06"]
 START_PIECES = {"horde": 52, "racingkings": 16}
 LONG = 1_000_000
-"""python-chess knows no longest game."""
+"""python-chess has no maximum length of games."""
 Row = dict[str, object]
 
 
@@ -44,7 +44,7 @@ def row(name: str, value: float, unit: str, seed: int = 0) -> Row:
 
 
 def data(files: list[str]) -> list[Row]:
-    """Imports the files with the command and measures what it took and made."""
+    """Imports the files with the command, and measures its cost and the resulting dataset."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "chess"
         report = json.loads(command("data", "import", *files, "--out", out, *MONTHS, "--json"))
@@ -84,7 +84,7 @@ def phase_rows(name: str, found: dict[str, dict[str, object]]) -> list[Row]:
 
 
 def reading_rows(folder: Path) -> list[Row]:
-    """Returns how fast random samples are read from disk and encoded, on one core."""
+    """Returns the speed of reading random samples from disk and encoding them, on one core."""
     dataset = Dataset.open(folder, ChessGame("chess"))
     order = np.random.default_rng(0).permutation(len(dataset))
 
@@ -136,7 +136,7 @@ def speed() -> list[Row]:
 
 
 def agreement() -> list[Row]:
-    """Compares long random games of every variant with python-chess; raises AssertionError where they differ."""
+    """Compares long random games of every variant with python-chess; raises AssertionError if they differ."""
     rows, total = [], 0
     for variant in VARIANTS:
         count = 0
@@ -159,7 +159,7 @@ def agreement() -> list[Row]:
 
 
 def rate(work: Callable[[], int], runs: int = 5, seconds: float = 1.0) -> int:
-    """Returns the median over runs of work per second of processor time."""
+    """Returns the median rate of work per second of processor time."""
     work()
     rates = []
     for _ in range(runs):
@@ -171,7 +171,7 @@ def rate(work: Callable[[], int], runs: int = 5, seconds: float = 1.0) -> int:
 
 
 def command(*arguments: object) -> str:
-    """Returns what a moemcts command prints."""
+    """Returns the output of a moemcts command."""
     run = subprocess.run(
         [sys.executable, "-c", MAIN, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True
     )

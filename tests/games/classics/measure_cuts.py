@@ -1,4 +1,4 @@
-"""Prints how many pieces are lost in the positions of games between agents `uct` that begin at random.
+"""Prints the number of lost pieces in positions of games between `uct` agents after random opening moves.
 
 PYTHONPATH=games python tests/games/classics/measure_cuts.py [GAMES]
 """

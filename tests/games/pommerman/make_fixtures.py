@@ -1,6 +1,7 @@
-"""Writes the fixtures: games and crowded states of our own simulator, made after it replayed the reference's traces.
+"""Writes the fixtures: games and crowded states of our simulator, which had replayed all reference traces before.
 
-`python tests/games/pommerman/make_fixtures.py`; fixed seeds, so that only a change of the rules changes the files.
+`python tests/games/pommerman/make_fixtures.py`; the seeds are fixed, so that only a change of the rules changes the
+files.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def record_game(recorder: Recorder, seed: int, scripts: tuple[str, ...]) -> None
 def record_crowded(
     recorder: Recorder, rng: np.random.Generator, games: int, wanted: set[str] | None, steps: int, rust: bytearray
 ) -> Counter[str]:
-    """Records random steps from crowded states; with `wanted`, only games in which one of these things happens."""
+    """Records random steps from crowded states; with `wanted`, only games in which one of these events occurs."""
     seen: Counter[str] = Counter()
     kept = 0
     while kept < games:
@@ -96,7 +97,7 @@ def crowded_state(rules: Any, rng: np.random.Generator, near_caps: bool) -> Any:
     """Returns a board full of moving bombs, flames of all ages, items and players who kick."""
     n, players = rules.board_size, rules.num_players
     cells = rng.permutation(n * n)
-    # The players stand close together, so that they get into each other's way.
+    # The players are close together, so that they obstruct each other.
     centre = rng.integers(2, n - 2, 2)
     near = sorted(cells, key=lambda cell: abs(cell // n - centre[0]) + abs(cell % n - centre[1]))
     order = [*rng.permutation(near[:14]), *rng.permutation(near[14:])]
@@ -136,7 +137,7 @@ def crowded_state(rules: Any, rng: np.random.Generator, near_caps: bool) -> Any:
 
 
 def events(before: Any, actions: list[int], after: Any) -> set[str]:
-    """Returns what the step shows from outside: kicks, undone kicks, boomerangs, chains, overlaps, caps."""
+    """Returns the observable events of a step: kicks, undone kicks, boomerangs, chains, overlaps, caps."""
     old, new = before.arrays(), after.arrays()
     found = set()
     was = {(bomb[2], bomb[3]): bomb for bomb in old["bombs"].tolist()}
@@ -158,7 +159,7 @@ def events(before: Any, actions: list[int], after: Any) -> set[str]:
 
 
 def undone_kick(old: Any, actions: list[int], new: Any) -> bool:
-    """Returns whether somebody had a free kick at a standing bomb and stayed nevertheless."""
+    """Returns whether a player could have kicked a bomb at rest but stayed on its cell."""
     board = old["board"]
     n = len(board)
     standing = {(bomb[0], bomb[1]) for bomb in old["bombs"].tolist() if not bomb[5]}
@@ -190,7 +191,7 @@ def add_to_rust(rust: bytearray, states: list[Any], actions: list[list[int]]) ->
 
 
 def observations() -> dict[str, Any]:
-    """Returns what all players observe in states of games on every kind of board, as one row of bytes each."""
+    """Returns the observations of all players in states of games on every kind of board, as one row of bytes each."""
     records, dictionaries = [], []
     for seed, env in enumerate(
         ["PommeFFACompetition-v0", "PommeTeamCompetition-v0", "PommeRadioCompetition-v2", "OneVsOne-v0"]

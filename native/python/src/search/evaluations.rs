@@ -13,7 +13,7 @@ const WORTH_LEAVING: usize = 128;
 
 type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32>);
 
-/// Returns logits and value as arrays; raises ValueError describing what was passed if either is something else.
+/// Returns logits and value as arrays; raises ValueError describing what was passed otherwise.
 pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<Evaluations<'py>> {
     let wrong = |what: &str, object: &Bound<'_, PyAny>| {
         PyValueError::new_err(format!("expected {what} as a float32 array, got {}", kind(object)))
