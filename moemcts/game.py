@@ -183,7 +183,8 @@ F = TypeVar("F", bound=np.floating[Any])
 def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
     """Returns the position after a step; raises UnlawfulGame if the game returns anything else."""
     after: S = state.play(joint)
-    if not isinstance(after, State):
+    # Whether it is registered takes longer to find out.
+    if type(after) is not type(state) and not isinstance(after, State):
         raise unlawful(after, "a position after a step", spec.name)
     return after
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from moemcts.agents import Agent, PolicyAgent, RandomAgent
 from moemcts.arena.records import key_of
 from moemcts.errors import UnlawfulGame
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import Player
+from moemcts.game import CHANCE, Player
+from moemcts.given import check_players
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.search import SearchAgent, SearchConfig
 
@@ -81,6 +83,24 @@ def test_what_is_no_answer_of_a_position_is_the_games_fault_whoever_plays(
     with pytest.raises(UnlawfulGame, match=told) as raised:
         played(game, AGENTS[agent](game))
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [[float("nan"), 0.0], [0.0, float("-inf")], [Decimal(0)] * 2, [1j, 0]])
+@pytest.mark.parametrize("method", ["rewards", "returns"])
+def test_what_is_no_finite_number_is_neither_paid_nor_won(method: str, given: list[Any]) -> None:
+    with pytest.raises(UnlawfulGame, match=f"expected {method} of 2 players, all numbers, the game gave"):
+        played(giving(method, given), RandomAgent())
+
+
+@pytest.mark.parametrize("given", [(0.0,), (np.float64(1),), (2,), (-1, 0), [0], ("x",)])
+def test_who_moves_is_a_tuple_of_whole_numbers(given: Any) -> None:
+    with pytest.raises(UnlawfulGame, match=r"expected active_players, a tuple of players from 0 to 1, the game gave"):
+        check_players(HashedTree(RULES).spec, given)
+
+
+@pytest.mark.parametrize("given", [(), (0,), (0, 1), (np.int64(1),), (CHANCE,)])
+def test_whole_numbers_of_any_type_name_who_moves(given: tuple[Player, ...]) -> None:
+    check_players(HashedTree(RULES).spec, given)
 
 
 @pytest.mark.parametrize("given", [None, 1.5, "x", np.array([1, 2]), 2**64, -(2**63) - 1])
