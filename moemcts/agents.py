@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator, looks_at_batches, policy_probabilities
-from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views
+from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views, any_of
 from moemcts.gates import PhaseGate
 from moemcts.thoughts import Thought, think
 
@@ -120,9 +120,7 @@ class RandomAgent:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         mask = views.legal_mask()
-        return [
-            Decision(action=int(seat.rng.choice(np.flatnonzero(row)))) for row, seat in zip(mask, seats, strict=True)
-        ]
+        return [Decision(action=any_of(np.flatnonzero(row), seat.rng)) for row, seat in zip(mask, seats, strict=True)]
 
 
 class PolicyAgent:

@@ -192,7 +192,15 @@ def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
 def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:
     """Returns a legal action of a player, uniformly at random; for chance, an outcome by its probability."""
     actions = actions_of(state, player)
-    return int(rng.choice(actions, p=shares_of(state, len(actions)) if player == CHANCE else None))
+    if player == CHANCE:
+        return int(rng.choice(actions, p=shares_of(state, len(actions))))
+    return any_of(actions, rng)
+
+
+def any_of(actions: Sequence[Action] | IntArray, rng: np.random.Generator) -> Action:
+    """Returns one of some actions, `[n]`, with equal probability."""
+    # As `rng.choice(actions)` draws, in a third of its time.
+    return int(actions[int(rng.integers(len(actions)))])
 
 
 class View(NamedTuple):

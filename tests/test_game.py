@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from games_for_tests import Savings
 
-from moemcts.game import MOST_PLAYERS
+from moemcts.game import MOST_PLAYERS, any_of
 from moemcts.native import core
 
 
@@ -32,3 +32,12 @@ def test_views_have_no_rows_below_0_and_none_behind_their_last() -> None:
         with pytest.raises(IndexError, match=f"got {row}"):
             views[row]
     assert [view.state for view in views.take(np.array([1, 0, 1]))] == [views[row].state for row in (1, 0, 1)]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 64, 4672])
+def test_an_action_at_random_is_the_one_that_numpy_draws(number: int) -> None:
+    """Games at random stay those of datasets and openings that were made before."""
+    drawing, numpy = np.random.default_rng(number), np.random.default_rng(number)
+    actions = np.arange(number) * 3
+    for given in [actions, actions.tolist()] * 50:
+        assert any_of(given, drawing) == numpy.choice(actions)

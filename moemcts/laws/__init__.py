@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from moemcts.errors import MOST_CHARACTERS
-from moemcts.game import CHANCE, Game, Player, State
+from moemcts.game import CHANCE, Game, Player, State, any_of
 
 TOLERANCE = 1e-5
 """Tolerance for sums of float32 numbers."""
@@ -103,7 +103,7 @@ def random_joint(state: State, players: Sequence[Player], rng: np.random.Generat
     legal = [returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray) for player in players]
     if not all(len(actions) for actions in legal):
         raise BrokenLaw(f"every active player has a legal action: one of {tuple(players)} has none")
-    return [_draw(state, rng)] if tuple(players) == (CHANCE,) else [int(rng.choice(actions)) for actions in legal]
+    return [_draw(state, rng)] if tuple(players) == (CHANCE,) else [any_of(actions, rng) for actions in legal]
 
 
 def returned(method: str, found: Any, *kinds: type) -> Any:
