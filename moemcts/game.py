@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
 from moemcts.errors import listed
+from moemcts.given import CHANCE as CHANCE
 from moemcts.given import actions_of, packed, read, shares_of, unlawful
 from moemcts.ragged import gathered
 from moemcts.views import ViewList
@@ -26,8 +27,6 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-CHANCE: Player = -1
-"""The player that moves where dice are rolled or cards are drawn; not counted in `num_players`."""
 MOST_PLAYERS = 31
 """The largest number of players: the core stores a set of players and chance in 32 bits (`Players::MAX`)."""
 

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CHANCE: Player = -1
+"""Who moves where dice are rolled or cards are drawn: a player that draws, and is never counted in `num_players`.
+
+`moemcts.game`, which reads by this module, hands it on.
+"""
 MOST_SHOWN = 100
 """Characters shown of a wrong value in an error."""
 _NEAR = 1e-3
 """Tolerance for returns, as some games compute in single precision."""
 _ROUNDED = 1e-4
-"""Tolerance for the sum of chances, as in the core (`chance.rs`)."""
-_CHANCE: Player = -1
-"""Equals `moemcts.game.CHANCE`; that module imports this one."""
+"""How far chances may be from summing to one, as in the core (`chance.rs`)."""
 
 
 def read(given: Any, into: Callable[[Any], T], wanted: str, game: str = "the game") -> T:
@@ -72,7 +75,7 @@ def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
     is_one = isinstance(players, tuple) and (
         {*map(type, players)} <= {int} or all(isinstance(player, Integral) for player in players)
     )
-    if not is_one or (players and players != (_CHANCE,) and not 0 <= min(players) <= max(players) < spec.num_players):
+    if not is_one or (players and players != (CHANCE,) and not 0 <= min(players) <= max(players) < spec.num_players):
         told = (
             f"expected active_players, a tuple of players from 0 to {spec.num_players - 1}, the game gave {players!r}"
         )
@@ -90,7 +93,7 @@ def actions_of(state: State, player: Player, game: str = "the game") -> list[Act
 def legal_actions(spec: GameSpec, state: State, player: Player) -> list[Action]:
     """Returns the actions as `actions_of` does; raises UnlawfulGame for a player's action not below `num_actions`."""
     actions = actions_of(state, player, spec.name)
-    if player != _CHANCE and max(actions) >= spec.num_actions:
+    if player != CHANCE and max(actions) >= spec.num_actions:
         told = f"expected legal actions from 0 on and below {spec.num_actions}, got {actions}"
         raise UnlawfulGame(f"{told} of player {player} at ply {state.ply}", spec.name)
     return actions
