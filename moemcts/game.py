@@ -179,13 +179,23 @@ S = TypeVar("S", bound=State, default=Any)
 F = TypeVar("F", bound=np.floating[Any])
 
 
+def first_state(game: Game[S], seed: int = 0) -> S:
+    """Returns the start position of a seed; raises UnlawfulGame where a game gives something else."""
+    return lawful_state(game.initial_state(seed), game.spec)
+
+
+def lawful_state(given: S, spec: GameSpec) -> S:
+    """Returns a position that a game gave; raises UnlawfulGame for anything else."""
+    if not isinstance(given, State):
+        raise unlawful(given, "a position derived from moemcts.State", spec.name)
+    return given
+
+
 def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
     """Returns the position after a step; raises UnlawfulGame if the game returns anything else."""
     after: S = state.play(joint)
-    # Whether it is registered takes longer to find out.
-    if type(after) is not type(state) and not isinstance(after, State):
-        raise unlawful(after, "a position after a step", spec.name)
-    return after
+    # What positions before it were need not be found out again.
+    return after if type(after) is type(state) else lawful_state(after, spec)
 
 
 def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:

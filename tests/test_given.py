@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 from games_for_tests import HashedTree, Heap, TreeGame, TreeState
 
 from moemcts.agents import Agent, PolicyAgent, RandomAgent
+from moemcts.arena import Conditions, Lineup, play_games
+from moemcts.arena.openings import read_openings, starts
 from moemcts.arena.records import key_of
 from moemcts.errors import UnlawfulGame
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import CHANCE, Player
+from moemcts.game import CHANCE, Game, Player
 from moemcts.given import check_players
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.search import SearchAgent, SearchConfig
@@ -131,7 +134,9 @@ def test_chances_that_are_no_distribution_are_the_games_fault(given: object) -> 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_step_that_leads_to_no_position_is_the_games_fault(agent: str) -> None:
     game = giving("play", None, from_ply=0)
-    with pytest.raises(UnlawfulGame, match=r"hashed-tree .*: expected a position( after a step)?, the game gave None"):
+    with pytest.raises(
+        UnlawfulGame, match=r"hashed-tree .*: expected a position( derived from moemcts.State)?, the game gave None"
+    ):
         played(game, AGENTS[agent](game))
 
 
@@ -168,3 +173,38 @@ def test_a_rollout_ends_with_the_game_though_nobody_is_decided_there() -> None:
     game = Undecided(RULES)
     (result,) = searching(game, rollout_plies=20).act(game.views([(game.initial_state(), 0)]), seats_of(2, 1)[:1])
     assert result.simulations == 10
+
+
+class Loose:
+    """A position with all that one has, which is not derived from `State`."""
+
+    ply, active_players = 0, (0,)
+
+    def legal_actions(self, player: Player) -> list[int]:
+        return [0, 1]
+
+    def key(self) -> int:
+        return 1
+
+
+BEGINNING: dict[str, Callable[[Game, Path], object]] = {
+    "openings at random": lambda game, folder: starts(game, 2),
+    "openings of seeds": lambda game, folder: play_games(
+        game, [Lineup(agents=[RandomAgent()] * 2)], Conditions(seed=1)
+    ),
+    "openings of a file": lambda game, folder: read_openings(game, folder / "lines.txt"),
+}
+
+
+@pytest.mark.parametrize("beginning", BEGINNING)
+def test_positions_that_are_not_derived_from_state_are_the_games_fault(beginning: str, tmp_path: Path) -> None:
+    class Strange(HashedTree):
+        def initial_state(self, seed: int = 0) -> Any:
+            return Loose()
+
+        def parse_state(self, text: str) -> Any:
+            return Loose()
+
+    (tmp_path / "lines.txt").write_text("0\n")
+    with pytest.raises(UnlawfulGame, match=r"expected a position derived from moemcts.State, the game gave"):
+        list(BEGINNING[beginning](Strange(RULES), tmp_path))  # type: ignore[call-overload]

@@ -12,7 +12,7 @@ import numpy as np
 
 from moemcts.arena.verdict import counted
 from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line, unreadable
-from moemcts.game import CHANCE, Game, Start, State, random_action
+from moemcts.game import CHANCE, Game, Start, State, after_step, first_state, lawful_state, random_action
 from moemcts.given import check_players
 
 Order = Literal["sequential", "random"]
@@ -160,7 +160,7 @@ def usual_random_plies(game: Game) -> int:
     the game fails.
     """
     with guarded(game):
-        if len({game.initial_state(number).key() for number in range(4)}) > 1:
+        if len({first_state(game, number).key() for number in range(4)}) > 1:
             return 0
     courses = [list(_random_course(game, seed, 2 * RANDOM_PLIES)) for seed in range(MEASURED_GAMES)]
     if all(any(CHANCE in state.active_players for state in course[:RANDOM_PLIES]) for course in courses):
@@ -212,7 +212,7 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
             num_entries += 1
             if start.state is None:
                 faults.append(f"{start.place}: {start.fault}")
-            elif not start.state.active_players:
+            elif not lawful_state(start.state, game.spec).active_players:
                 faults.append(f"{start.place}: the game is over")
             else:
                 name = f"{start.place} ({start.name})" if start.name else start.place
@@ -243,13 +243,13 @@ def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
     """Yields the positions of a random game, up to `num_plies` or to its end."""
     rng = np.random.default_rng(seed)
     with guarded(game):
-        state = game.initial_state(seed)
+        state = first_state(game, seed)
         check_players(game.spec, state.active_players)
         yield state
         for _ in range(num_plies):
             if not (players := state.active_players):
                 return
-            state = state.play([random_action(state, player, rng) for player in players])
+            state = after_step(game.spec, state, [random_action(state, player, rng) for player in players])
             check_players(game.spec, state.active_players)
             yield state
 

@@ -11,7 +11,7 @@ from typing import Any, Self, get_args
 from moemcts.agents import Agent, Decision
 from moemcts.arena.openings import guarded
 from moemcts.arena.outcomes import Outcome
-from moemcts.game import Action, Game, Player, State
+from moemcts.game import Action, Game, Player, State, first_state
 from moemcts.given import whole_key
 
 THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
@@ -36,7 +36,7 @@ class Lineup:
     def start(self, game: Game) -> State:
         """Returns the start position; raises GameFailure if the game raises an error."""
         with guarded(game):
-            return game.initial_state(self.opening) if isinstance(self.opening, int) else self.opening
+            return first_state(game, self.opening) if isinstance(self.opening, int) else self.opening
 
 
 @dataclass(frozen=True, kw_only=True)

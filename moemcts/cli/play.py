@@ -57,6 +57,7 @@ def play(
         return
     if port is not None or no_browser:
         raise UsageError("--port and --no-browser go with --web")
+    from moemcts.game import first_state
     from moemcts.naming import check_limits, player_of, resolve_agent
     from moemcts.play import Table, chance_of, seats_of
     from moemcts.plugins import plugins
@@ -71,7 +72,7 @@ def play(
     players = range(made.spec.num_players)
     person = Person(made)
     table = Table(
-        state=made.initial_state(seed),
+        state=first_state(made, seed),
         agents=[person if player == seat else agent for player in players],
         seats=seats_of(len(players), seed),
         chance=chance_of(len(players), seed),

@@ -11,7 +11,7 @@ from typing import Any
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import MoemctsError
-from moemcts.game import CHANCE, Action, FloatArray, Game, Player, State, Views
+from moemcts.game import CHANCE, Action, FloatArray, Game, Player, State, Views, first_state
 from moemcts.gates import PhaseGate
 from moemcts.play import Step, Table, chance_of, paid_by, play, seats_of
 from moemcts.web.insight import Watched, phase_of, plain, thought
@@ -87,7 +87,7 @@ class WebTable:
         self._person = Person()
         self.agents: list[Watched | Person] = [self._person if agent is None else Watched(agent) for agent in agents]
         self._gate = gate
-        self._history = [Played(game.initial_state(seed))]
+        self._history = [Played(first_state(game, seed))]
         self._seated: tuple[Table, Iterator[list[Step[Table]]]] | None = None
         """The table and its iterator of rounds, to continue from the last round; None after a failure."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from moemcts.agents import Agent
 from moemcts.errors import ForeignData, MoemctsError, UsageError
-from moemcts.game import Game, Player
+from moemcts.game import Game, Player, first_state
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import NUM_ASKED, ShardWriter
@@ -166,7 +166,7 @@ class _Source:
         first = number % num_players if self.only_first else 0
         learners = [first] if self.only_first else range(num_players)
         return _LoggedTable(
-            state=self.game.initial_state(int(start >> np.uint64(1))),
+            state=first_state(self.game, int(start >> np.uint64(1))),
             agents=[self.agents[(seat - first) % num_players] for seat in range(num_players)],
             seats=seats_of(num_players, self.seed, number),
             chance=np.random.default_rng(self._seed(number, num_players + 1)),

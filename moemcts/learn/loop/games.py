@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, Adjudicator
-from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, random_action
+from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, after_step, first_state, random_action
 from moemcts.given import whole_key
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
@@ -285,10 +285,10 @@ class _Starts:
         if self._openings:
             state: State = self._openings[int(rng.integers(len(self._openings)))]
         else:
-            state = self._game.initial_state(int(rng.integers(2**63)))
+            state = first_state(self._game, int(rng.integers(2**63)))
         for _ in range(int(rng.integers(self._config.random_plies + 1))):
             players = state.active_players
-            following = state.play([random_action(state, player, rng) for player in players])
+            following = after_step(self._game.spec, state, [random_action(state, player, rng) for player in players])
             if not following.active_players:
                 break
             state = following

@@ -11,7 +11,7 @@ import numpy as np
 
 from moemcts.agents import Agent, PolicyAgent, Seat
 from moemcts.evaluation import Evaluator
-from moemcts.game import CHANCE, Game, Player, State
+from moemcts.game import CHANCE, Game, Player, State, first_state
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.plugins import plugins
@@ -287,7 +287,7 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
         seeds = range(len(games), len(games) + SIDE_BY_SIDE)
         tables = [
             Table(
-                state=game.initial_state(seed),
+                state=first_state(game, seed),
                 agents=agents,
                 seats=seats_of(num_players, seed),
                 chance=chance_of(num_players, seed),
