@@ -153,6 +153,9 @@ class CachedEvaluator(Wrapping):
         self.misses = 0
 
     def evaluate(self, views: Views) -> Evaluation:
+        if not len(views):
+            # Nor are shapes known by the answer to none: axes may be of length 0.
+            return self._evaluator.evaluate(views)
         with self._lock:
             return self._evaluate(views)
 

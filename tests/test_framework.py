@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,11 +24,12 @@ from moemcts.evaluation import (
     policy_probabilities,
 )
 from moemcts.experts import EACH, MAJORITY, MIXTURE, ExpertSet, Routing, route_mixture
-from moemcts.game import FloatArray, Packed, Views
+from moemcts.game import FloatArray, Game, Packed, Views
 from moemcts.gates import PlyGate, RoundRobinGate, SinglePhase
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.testing import check_agent, check_evaluator, check_game, check_gate
 
 
@@ -180,6 +182,30 @@ def test_a_cache_asks_once_for_each_view() -> None:
     cache.evaluate(some_views(OPENING))
     assert inner.num_views == 4
     assert (cache.hits, cache.misses) == (5, 4)
+
+
+RULES = TreeGame(seed=1, num_players=3, branching=2, depth=3, simultaneous=False)
+
+
+def cached(game: Game, inner: Evaluator) -> Evaluator:
+    return CachedEvaluator(inner, size=3)
+
+
+def rolled_out(game: Game, inner: Evaluator) -> Evaluator:
+    return TruncatedRollouts(game, inner, 2)
+
+
+@pytest.mark.parametrize("game", [NativeConnectFour(), HashedTree(RULES)])
+@pytest.mark.parametrize("wrapping", [cached, rolled_out])
+@pytest.mark.parametrize("kind", [UniformEvaluator, RolloutEvaluator])
+def test_of_no_views_nothing_is_said(game: Game, wrapping: Any, kind: Any) -> None:
+    wrapped = wrapping(game, kind(game.spec))
+    views = game.views([(game.initial_state(), 0)])
+    for batch in (views.take([]), views, views.take([])):
+        answer = wrapped.evaluate(batch)
+        own = kind(game.spec).evaluate(batch)
+        assert answer.logits.shape == own.logits.shape
+        assert answer.value.shape == own.value.shape
 
 
 def test_rollouts_depend_on_position_and_seed_only() -> None:

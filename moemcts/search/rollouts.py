@@ -66,6 +66,8 @@ class TruncatedRollouts(Wrapping):
         evaluation."""
 
     def evaluate(self, views: Views) -> Evaluation:
+        if not len(views):
+            return self._evaluator.evaluate(views)
         spec = self._game.spec
         ends = self.roll_out(views)
         value, scales = (from_own_seats(table, views.players()) for table in (ends.paid, ends.scales))
