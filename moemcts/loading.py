@@ -11,7 +11,7 @@ from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.game import CHANCE, Game, Player, State, Views
 from moemcts.play import seats_of
-from moemcts.plugins import plugins
+from moemcts.plugins import EXPERTS, plugins
 from moemcts.references import parse_reference
 from moemcts.weights import is_reference
 
@@ -43,7 +43,7 @@ def load(agent: str | Path, game: str | Game[Any] | None = None, *, seed: int = 
 
 def _game_of(reference: str) -> Game[Any]:
     name, _ = parse_reference(reference)
-    if not is_reference(name) and not name.startswith(naming.EXPERTS) and not Path(name).exists():
+    if not is_reference(name) and not name.startswith(EXPERTS) and not Path(name).exists():
         raise UsageError(
             f"expected a folder of experts, got {reference!r}; an agent's game is named, too: load(AGENT, GAME)"
         )

@@ -35,7 +35,14 @@ DISTRIBUTION = "moemcts"
 RANDOM = "random"
 """The agent that can play every game."""
 SAVED_GATE = ".safetensors"
-"""Suffix of gate references that are paths of saved gates."""
+"""What names of gates end with that are paths."""
+EXPERTS = "experts:"
+"""What may stand before a folder of experts."""
+WEIGHTS = "weights:"
+"""What stands before the name of experts that come with a plugin."""
+HUB = "hf:"
+"""What stands before a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
+URLS = ("https://", "http://")
 
 
 @dataclass(frozen=True)
@@ -79,8 +86,9 @@ class Plugins:
     def add(self, plugin: str, module: Any) -> Mapping[str, int]:
         """Adds all registrations of a module; returns their number by kind: `{"games": 1, "gates": 1}`.
 
-        Raises UsageError, and adds nothing, if its hooks do not match `hookspecs`, if a name is already registered (for
-        gates, formats, readers and boards: for the same game), or if a gate's name ends like a file of a saved gate.
+        Raises UsageError, having added nothing, where its hooks are not what `hookspecs` has, two plugins register one
+        name, for gates, formats, readers and boards in one game, a gate has a name that is read as a file's, or an
+        agent one that is read as that of experts.
         """
         hooks = Hooks(plugin, module)
         found = {what: hooks.registrations(what) for what in self._registries}
@@ -89,6 +97,12 @@ class Plugins:
                 raise UsageError(
                     f"plugin {plugin!r}: expected another name than {entry.name!r} for a gate: one that ends with "
                     f"{SAVED_GATE} is read as a file's"
+                )
+        for entry in found["agents"]:
+            if entry.name.startswith((EXPERTS, WEIGHTS, HUB, *URLS)):
+                raise UsageError(
+                    f"plugin {plugin!r}: expected another name than {entry.name!r} for an agent: one that begins with "
+                    f"{entry.name.partition(':')[0]}: is read as that of experts"
                 )
         grown = {what: registry.grown(found[what]) for what, registry in self._registries.items()}
         papers = hooks.tables("papers")

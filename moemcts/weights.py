@@ -17,14 +17,10 @@ from typing import Any
 
 from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, first_line
 from moemcts.game import Game
-from moemcts.plugins import plugins
+from moemcts.plugins import HUB, URLS, WEIGHTS, plugins
 from moemcts.references import parse_reference
 from moemcts.store import MANIFEST, cache_folder, digest, read_toml, write_bytes
 
-WEIGHTS = "weights:"
-"""Prefix of the names of experts that come with a plugin."""
-HUB = "hf:"
-"""Prefix of a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
 CARD = "card.toml"
 """Describes experts that come with a plugin, in addition to their manifest: how they were made, how good they are."""
 LARGEST = 2**30
@@ -112,8 +108,8 @@ def encoded_as(experts: Path, game: Game) -> Game:
 
 
 def is_reference(text: str) -> bool:
-    """Returns whether a text names experts by anything but the path of their folder."""
-    return text.startswith((WEIGHTS, HUB, "https://", "http://"))
+    """Returns whether a text names experts that are not in a folder that it names."""
+    return text.startswith((WEIGHTS, HUB, *URLS))
 
 
 def folder_of(text: str | Path) -> Path:

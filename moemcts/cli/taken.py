@@ -82,7 +82,7 @@ def _agents_listed(context: typer.Context) -> Iterable[str]:
 
 
 def _weights(context: typer.Context) -> Iterable[str]:
-    from moemcts.weights import WEIGHTS
+    from moemcts.plugins import WEIGHTS
 
     return [WEIGHTS + name for name in _of_game(plugins().weights, context)]
 

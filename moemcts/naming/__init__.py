@@ -13,7 +13,6 @@ from moemcts.naming.agents import (
 )
 from moemcts.naming.experts import AUTO, CHOSEN, LIMITS
 from moemcts.naming.folders import (
-    EXPERTS,
     experts_in,
     experts_of,
     folder_of,
@@ -29,7 +28,6 @@ from moemcts.naming.opponents import SELF, opponents_named, player_of, usual_opp
 __all__ = [
     "AUTO",
     "CHOSEN",
-    "EXPERTS",
     "LIMITS",
     "SELF",
     "TIMES",

@@ -14,7 +14,7 @@ from moemcts.naming.experts import AUTO, LIMITS, SHORT, ExpertAgent, expert_opti
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
 from moemcts.options import checked_options, checked_values, defaults_of
-from moemcts.plugins import plugins
+from moemcts.plugins import WEIGHTS, plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 
 TIMES = ("seconds", "movetime")
@@ -162,7 +162,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
         agents = plugins().agents.for_game(game.spec.name)
         if name not in agents and f"{name.partition(':')[0]}:" not in agents:
             trained = plugins().weights.for_game(game.spec.name)
-            raise agents.unknown(name, [weights.WEIGHTS + one for one in trained])
+            raise agents.unknown(name, [WEIGHTS + one for one in trained])
         return plugins().agent(_limited(reference, game, limits), game)
     return _said(reference, game, limits or {}).of(folder_of(reference), game, reference)
 

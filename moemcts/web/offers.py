@@ -10,11 +10,10 @@ from moemcts import naming
 from moemcts.agents import Agent
 from moemcts.errors import unknown_name
 from moemcts.game import Game
-from moemcts.plugins import plugins
+from moemcts.plugins import WEIGHTS, plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.report.style import PHASE_COLOURS, PHASE_INKS
 from moemcts.web.table import Refusal, WebTable
-from moemcts.weights import WEIGHTS
 
 YOU = "you"
 MOST_SIMULATIONS = 100_000

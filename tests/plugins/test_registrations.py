@@ -84,6 +84,14 @@ def test_a_gate_whose_name_would_be_read_as_a_file_is_refused() -> None:
         found(module(gates=[gate(name="x.safetensors")]))
 
 
+@pytest.mark.parametrize("name", ["experts:x", "weights:x", "weights:", "hf:me/x", "https://me.example/x"])
+def test_an_agent_whose_name_would_be_read_as_that_of_experts_is_refused(name: str) -> None:
+    line = f"plugin 'plugin 0': expected another name than '{name}' for an agent: one that begins with .*: is read"
+    with pytest.raises(UsageError, match=line):
+        found(module(agents=[gate(name=name)]))
+    found(module(agents=[gate(name=name.replace(":", "-"))]))
+
+
 def test_a_game_has_one_default_of_a_kind() -> None:
     first, second = (replace(gate("go", "chess", name=name), default=True) for name in ("stones", "captures"))
     with pytest.raises(UsageError, match="expected one default gate for go, chess, got 'stones' and 'captures'"):
