@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from searching_for_tests import HashedEvaluator, reference_visits
 
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import Action, Player
+from moemcts.game import Action, Game, Player
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 
@@ -248,3 +248,14 @@ def test_limits_count_anew_for_every_search() -> None:
         search.reset(game.views([(game.initial_state(), 0)]), [0])
         (result,) = search.run(UniformEvaluator(game.spec))
         assert result.num_simulations > 50
+
+
+@pytest.mark.parametrize(
+    "other",
+    [HashedTree(TreeGame(seed=1, num_players=2, branching=2, depth=3, simultaneous=False)), NativeConnectFour()],
+)
+def test_roots_of_another_game_are_told_from_those_of_the_searchs_own(other: Game) -> None:
+    search = Search(NativeTicTacToe(), SearchConfig(simulations=1))
+    roots = other.views([(other.initial_state(), 0)])
+    with pytest.raises(TypeError, match=f"expected TicTacToeViews, as views .*, got {type(roots).__name__}$"):
+        search.reset(roots, [0])

@@ -3,7 +3,7 @@
 use moemcts_tree::memory::zeros;
 use moemcts_tree::{Action, Agent, Observe, Player, Players, SearchError, State, CHANCE};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
@@ -50,7 +50,13 @@ pub fn unlawful(py: Python<'_>, reason: String) -> PyErr {
     }
 }
 
-/// Returns players as Python numbers them, with chance as -1.
+/// Returns the exception for roots that are no views of a search's game.
+pub fn no_views(expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let kind = given.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
+    PyTypeError::new_err(format!("expected {expected}, as views of the search's game are, got {kind}"))
+}
+
+/// Returns players as Python numbers them: chance is -1.
 pub fn numbered(players: Players) -> Vec<i64> {
     players.iter().map(|player| if player == CHANCE { -1 } else { player as i64 }).collect()
 }

@@ -206,10 +206,14 @@ macro_rules! native_game {
             const IS_NATIVE: bool = true;
 
             fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<($state, usize)>> {
-                match views.cast::<$py_views>() {
+                // Packed views know how to become these.
+                let unpacked = match views.getattr_opt("unpacked")? {
+                    Some(unpacked) => unpacked.call0()?,
+                    None => views.clone(),
+                };
+                match unpacked.cast::<$py_views>() {
                     Ok(views) => Ok(views.get().0.clone()),
-                    // Packed views can be unpacked.
-                    Err(_) => Ok(views.call_method0("unpacked")?.cast::<$py_views>()?.get().0.clone()),
+                    Err(_) => Err($crate::game::no_views(stringify!($py_views), views)),
                 }
             }
 
