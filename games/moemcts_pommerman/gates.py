@@ -1,6 +1,6 @@
 """Phases of Pommerman: by the steps played, by the nearest opponent, by the opponents left.
 
-The three gates are those of the M2CTS paper on Pommerman (STEPS, MIXEDNESS, LIVING OPPONENT COUNT); which does not
+The three gates are those of the M2CTS paper on Pommerman (STEPS, MIXEDNESS, LIVING OPPONENT COUNT), which does not
 state its thresholds. Ours are terciles over the positions of games between SimpleAgents.
 """
 
