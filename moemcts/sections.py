@@ -33,6 +33,20 @@ class Idle(Mark):
         return " and ".join(words)
 
 
+class Replaces(Mark):
+    """Settings in place of which the marked one is, where it is given: they have no effect beside it.
+
+    `Annotated[str, Replaces("games", "other.name")]`: names of the same section, or dotted paths of others.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def paths(self, section: str) -> list[str]:
+        """Returns their dotted paths, where the marked one is in a section of that name."""
+        return [name if "." in name else f"{section}.{name}" for name in self.names]
+
+
 LATER = Mark()
 """Marks a setting that was added later: it is not written to files while it has its default, so that these do not
 change."""

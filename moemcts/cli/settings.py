@@ -128,27 +128,25 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]) -> set[str]:
-    """Returns the settings of a preset that a file does not override."""
-    from moemcts.runs.settings import WITHOUT_EFFECT, default_of
+    """Returns which of the settings that a preset says a file leaves to it."""
+    from moemcts.runs.settings import default_of, replaced
 
-    idle = {path for master, others in WITHOUT_EFFECT.items() if file.get(master) for path in others}
-    left = says - file.keys() - idle
-    # A run's file has the summary of its preset and omits settings without a value.
+    left = says - file.keys() - replaced(kind, file).keys()
+    # The file of a run has a summary, of the preset that it was made with, and leaves out what has no value.
     return {path for path in left if default_of(kind, path)} if "summary" in file else left
 
 
 def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configuration: RunConfig) -> None:
-    from moemcts.dotted import lookup
-    from moemcts.runs.settings import WITHOUT_EFFECT, default_of
+    from moemcts.dotted import flat, lookup
+    from moemcts.runs.settings import default_of, replaced
 
     values = configuration.model_dump()
-    for master, idle in WITHOUT_EFFECT.items():
-        for path in idle:
-            if path in explicit and lookup(values, master):
-                raise UsageError(
-                    f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
-                )
-    # A file written by a run contains all settings, not only those that the user chose.
+    for path, other in replaced(type(configuration), flat(values)).items():
+        if path in explicit:
+            raise UsageError(
+                f"{path} has no effect where {other} is given, {lookup(values, other)!r}; leave one of them out"
+            )
+    # A file that a run has written says all that there is.
     said = explicit.keys() - (file if "summary" in file else ())
     for path, reason in configuration.idle():
         if path in said and lookup(values, path) != default_of(type(configuration), path):

@@ -8,25 +8,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
-from moemcts.dotted import flat, leaves, lookup
+from moemcts.dotted import flat, leaves
 from moemcts.errors import UsageError, first_fault, shortened, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.naming import usual_gate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm, make_arms
 from moemcts.search.config import SearchConfig
-from moemcts.sections import LATER, Idle, Section
+from moemcts.sections import LATER, Idle, Replaces, Section
 
-WITHOUT_EFFECT = {
-    "data.folder": ("data.games", "data.reader", "data.agent", "data.against", "data.keep", "data.random_plies"),
-    "data.games": ("data.agent", "data.against", "data.keep", "data.random_plies"),
-    "data.validation": ("training.validation_fraction",),
-    "match.openings": ("match.random_plies",),
-    "games.samples": ("games.games",),
-    "gauntlet.openings": ("gauntlet.random_plies",),
-}
-"""Settings and, for each, those that have no effect if it is set."""
 SAMPLES = 200_000
 """Decisions to play for training if no preset gives a number."""
 
@@ -34,7 +26,9 @@ LARGEST = 1e15
 """The largest absolute value of a setting, far below the limits of machine numbers."""
 LARGEST_SEED = 2**32 - 1
 MOST_SEEDS = 1000
-"""Chosen so that even with the largest seed, indices of start positions fit into 63 bits."""
+"""With the largest seed, start positions still have numbers of 63 bits."""
+_PLAYED = ("agent", "against", "keep", "random_plies")
+"""What is said of games that are played for a training."""
 NULL = "null"
 """Stands for no value where there is one by default, in files and on the command line."""
 _QUOTED = re.compile("'([^']*)'")
@@ -44,15 +38,15 @@ _SHOULD_BE = "Input should be "
 class DataConfig(Section):
     """Where the training games come from."""
 
-    folder: str = ""
-    """An existing dataset, such as imported games, to learn from instead of playing games; of an import with splits,
-    all splits are used."""
-    validation: str = ""
-    """A dataset for the held-out loss; empty holds out a share of the games."""
+    folder: Annotated[str, Replaces("games", "reader", *_PLAYED)] = ""
+    """A dataset that is there already, such as imported games, to learn from instead of playing games; of an import
+    with splits, all of them are used."""
+    validation: Annotated[str, Replaces("training.validation_fraction")] = ""
+    """A dataset to measure the held-out loss on; empty holds out a share of the games."""
     test: str = ""
-    """A dataset for the tables; empty uses the held-out samples."""
-    games: str = ""
-    """A file of games, such as PGN, to import and learn from instead of playing games."""
+    """A dataset for the tables; empty takes what is held out."""
+    games: Annotated[str, Replaces(*_PLAYED)] = ""
+    """A file of games, such as PGN, that is imported first, to learn from instead of playing games."""
     reader: Annotated[str, Idle(games=("",))] = ""
     """The reader of that file, with options such as `pgn?min_elo=2200&validation=0.05`; empty selects it by the file's
     extension."""
@@ -94,10 +88,10 @@ class MatchConfig(Section):
     raw_games: int = Field(default=0, ge=0)
     """Games of the arms' networks without search; 0 skips them."""
     field: str = ""
-    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty uses the
-    game's default agent, or the single network if the game declares none."""
-    openings: str = ""
-    """A file of start positions, one per line; empty uses the game's own."""
+    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty takes the
+    game's default agent, and the single network where it declares none."""
+    openings: Annotated[str, Replaces("random_plies")] = ""
+    """A file of start positions, one per line; the game's own where empty."""
     random_plies: int | None = Field(default=None, ge=0)
     """Random plies before games from the game's own start positions; by default four if these are all alike, else
     none."""
@@ -148,11 +142,9 @@ class RunConfig(Section):
         for name, section in filled:
             if isinstance(section, BaseModel):
                 values[name] |= dict.fromkeys(_taken_away(section), NULL)
-        for master, idle in WITHOUT_EFFECT.items():
-            if lookup(values, master):
-                for path in idle:
-                    section, key = path.split(".")
-                    values[section].pop(key, None)
+        for path in replaced(type(self), flat(values)):
+            section, key = path.split(".")
+            values[section].pop(key, None)
         return values
 
 
@@ -349,23 +341,33 @@ def _check_numbers(values: Mapping[str, Any]) -> None:
 
 def setting_names(kind: type[RunConfig]) -> list[str]:
     """Returns the dotted paths of all settings."""
-    names = []
-    for name, field in kind.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            names += [f"{name}.{key}" for key in section.model_fields]
-        else:
-            names.append(name)
-    return names
+    return list(_fields(kind))
 
 
 def default_of(kind: type[RunConfig], path: str) -> Any:
-    """Returns the default of the setting at a dotted path; None if there is none."""
-    fields: Any = kind.model_fields
-    *sections, key = path.split(".")
-    for section in sections:
-        field = fields.get(section)
-        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, BaseModel):
-            return None
-        fields = field.annotation.model_fields
-    return fields[key].get_default(call_default_factory=True) if key in fields else None
+    """Returns the value that the setting at a dotted path has where nothing is said; None where there is none."""
+    field = _fields(kind).get(path)
+    return None if field is None else field.get_default(call_default_factory=True)
+
+
+def replaced(kind: type[RunConfig], given: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the settings that have no effect beside those that are given, by dotted path, and which replaces each."""
+    found = {}
+    for path, field in _fields(kind).items():
+        for mark in field.metadata:
+            if isinstance(mark, Replaces) and given.get(path):
+                section, _, _ = path.rpartition(".")
+                found |= {other: path for other in mark.paths(section) if other not in found}
+    return found
+
+
+def _fields(kind: type[RunConfig]) -> dict[str, FieldInfo]:
+    """Returns what is known of each setting, by dotted path."""
+    found = {}
+    for name, field in kind.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            found |= {f"{name}.{key}": own for key, own in section.model_fields.items()}
+        else:
+            found[name] = field
+    return found

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from moemcts.sections import LATER, Idle, Section
+from moemcts.sections import LATER, Idle, Replaces, Section
 
 _PROMOTING = Idle(rule=("none",))
 _TESTED = Idle(rule=("none", "score"))
@@ -21,9 +21,9 @@ class GamesConfig(_Section):
 
     games: int = Field(default=256, ge=1)
     """Games per generation."""
-    samples: int | None = Field(default=None, ge=1)
-    """Decisions per generation, instead of a number of games: as many games as needed are played, and surplus decisions
-    of the last one are cut off."""
+    samples: Annotated[int | None, Replaces("games")] = Field(default=None, ge=1)
+    """Decisions per generation, in place of a number of games: as many games as that takes, what the last one has
+    beyond is cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played concurrently in one process and share batches."""
     in_flight: Annotated[int | None, LATER] = Field(default=None, ge=1)

@@ -16,7 +16,7 @@ from moemcts.naming import is_timed
 from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig
 from moemcts.search.config import SearchConfig
-from moemcts.sections import Idle, Section
+from moemcts.sections import Idle, Replaces, Section
 from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"
@@ -40,9 +40,9 @@ class GauntletConfig(Section):
     previous: bool = True
     """Whether each measured generation also plays the previously measured one."""
     simulations: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
-    """Simulations of the experts; those of `search` if not given, 0 for the policy alone."""
-    openings: Annotated[str, _MEASURED] = ""
-    """A file of start positions; empty uses the game's own."""
+    """Of the experts; those of `search` if not given, 0 for the policy alone."""
+    openings: Annotated[str, _MEASURED, Replaces("random_plies")] = ""
+    """A file of start positions; the game's own where empty."""
     random_plies: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
     """Random plies before games from the game's own start positions; by default four if these are all alike, else
     none."""
