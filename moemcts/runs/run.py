@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import tomli_w
 
@@ -27,6 +27,9 @@ from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import MANIFEST, as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
 from moemcts.work import Report, Workers
 from moemcts.work.progress import Advance, Progress
+
+if TYPE_CHECKING:
+    from moemcts.learn.networks.outputs import Outputs
 
 ENVIRONMENT = "env.json"
 PARTS = "parts"
@@ -84,24 +87,28 @@ class Run(ABC, Generic[Config]):
         self.game: Game = plugins().game(config.game)
         config.training.check_layout(self.game.spec.observation_shape)
 
-    def check_networks(self) -> None:
-        """Builds and checks every network; to be called before estimating, training or playing.
+    def check_networks(self) -> list[Outputs]:
+        """Returns what the run's networks answer to an empty position.
 
-        Raises UsageError if the run names an unknown network, and MoemctsError if one does not fit the game.
+        Raises UsageError where it names one that does not exist, MoemctsError where one is none for the game: whoever
+        is to estimate, learn or play asks first, as each has to be made and answer.
         """
         from moemcts.learn.networks.contract import check_network
 
         spec = self.game.spec
-        for reference in self.config.all_networks:
+        return [
             check_network(plugins().network(reference, spec.observation_shape, spec.num_actions), spec)
+            for reference in self.config.all_networks
+        ]
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:
-        """Returns a new run without writing anything.
-
-        Raises UsageError if the folder already holds a run, samples or experts, or if the device to train on does not
-        exist, and as `check_networks`.
+        """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already, or
+        samples or experts, there is no such device here to train on, or a weight has no effect, and as
+        `check_networks`.
         """
+        from moemcts.learn.networks.contract import lacking
+
         check_path(folder)
         _check_free(folder, cls.noun)
         _check_seed(config)
@@ -109,7 +116,7 @@ class Run(ABC, Generic[Config]):
         # Round-trips the settings, so that the new run has the same ones as if it were opened from its file.
         written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
         run = cls(folder, written)
-        run.check_networks()
+        written.training.check_terms(lacking(run.check_networks()))
         return run
 
     @classmethod

@@ -124,6 +124,11 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
             "--set training.schedule=constant --set training.tolerance=0.1",
             "training.tolerance has no effect without training.patience and with training.schedule=constant",
         ),
+        ("--set training.wdl_weight=0.1", "wdl_weight has no effect, got 0.1: no network that is trained says wdl"),
+        (
+            "--network mlp --set training.plies_weight=0",
+            "plies_weight has no effect, got 0: no network that is trained",
+        ),
         ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
         ("--set training.epochs=inf", "training.epochs: Input should be a finite number, got 'inf'"),
         ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),
@@ -147,6 +152,15 @@ def test_settings_without_effect_or_sense_are_one_line(
     assert line in error
     assert len(error.splitlines()) == 1
     assert not folder.exists()
+
+
+def test_the_weight_of_a_term_has_an_effect_where_one_of_the_networks_has_the_head(tmp_path: Path) -> None:
+    config = ExperimentConfig(
+        game="tictactoe", network="mlp", other_networks=["resnet?value_head=wdlp"], training={"wdl_weight": 0.1}
+    )
+    assert Experiment.prepare(tmp_path / "run", config).config.training.wdl_weight == 0.1
+    with pytest.raises(UsageError, match="wdl_weight has no effect"):
+        Experiment.prepare(tmp_path / "run", config.model_copy(update={"other_networks": []}))
 
 
 def test_a_dataset_is_learned_from_as_a_whole_and_its_size_is_no_setting(

@@ -21,7 +21,9 @@ from runs_for_tests import EXPERIMENT, NETWORK, SMALL, edit, experiment
 from trained_for_tests import with_gpus
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.game import GameSpec
 from moemcts.learn.networks import contract
+from moemcts.learn.networks.outputs import Outputs
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
@@ -566,7 +568,13 @@ def test_networks_are_asked_before_a_run_goes_on_and_not_for_its_report(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(contract, "check_network", lambda network, spec: asked.append(network))
+    answered = contract.check_network
+
+    def ask(network: object, spec: GameSpec) -> Outputs:
+        asked.append(network)
+        return answered(network, spec)
+
+    monkeypatch.setattr(contract, "check_network", ask)
     rewrite(copy)
     assert not asked
     run = Experiment.load(copy)

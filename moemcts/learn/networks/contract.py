@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -13,8 +15,8 @@ TOLERANCE = 1e-5
 """How far a value may exceed 1 in float32."""
 
 
-def check_network(network: object, spec: GameSpec) -> None:
-    """Checks the outputs of a network for one empty position, and for two.
+def check_network(network: object, spec: GameSpec) -> Outputs:
+    """Returns what a network answers to one position without anything on it; to two it has to answer as well.
 
     Raises MoemctsError unless they are what `Outputs` requires for the game, so that mistakes are known before hours of
     training. NaN is left to training, which reports where it began.
@@ -24,13 +26,18 @@ def check_network(network: object, spec: GameSpec) -> None:
         raise MoemctsError(f"{name} is wrong: expected a torch.nn.Module")
     was_training = network.training
     try:
-        for count in (2, 1):
-            _check_answer(network.eval(), name, spec, count)
+        _answer(network.eval(), name, spec, 2)
+        return _answer(network, name, spec, 1)
     finally:
         network.train(was_training)
 
 
-def _check_answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> None:
+def lacking(answers: Sequence[Outputs]) -> list[str]:
+    """Returns which of the things that networks may answer none of these does, by their names in `Outputs`."""
+    return [name for name in Outputs._fields if all(getattr(one, name) is None for one in answers)]
+
+
+def _answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> Outputs:
     asked = [count, *spec.observation_shape]
     try:
         with torch.no_grad():
@@ -52,3 +59,4 @@ def _check_answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> 
             )
     if bool((outputs.value.abs() > 1 + TOLERANCE).any()):
         raise MoemctsError(f"{name} is wrong: expected values in [-1, 1], got {outputs.value.flatten().tolist()}")
+    return outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -106,6 +106,16 @@ class TrainerConfig(Section):
                 "expected no channels_last: it lays out planes of a board, [C, H, W], and observations here are "
                 f"{list(observation_shape)}"
             )
+
+    def check_terms(self, lacking: Collection[str]) -> None:
+        """Raises UsageError where one of the terms that no network has an output for is given a weight of its own."""
+        usual = TrainerConfig().shares()
+        for term in lacking:
+            if (weight := self.shares()[term]) != usual[term]:
+                raise UsageError(
+                    f"training.{term}_weight has no effect, got {weight:g}: no network that is trained says {term}; "
+                    "leave it out, or take a network with value_head=wdlp"
+                )
 
     def shares(self) -> dict[str, float]:
         """Returns the weight of each term of the loss, by the term's name."""
