@@ -206,11 +206,11 @@ class LoadedNetworks:
         return read_models(self.folder, "int8", [entry["sha256"] for entry in self.manifest["experts"]])
 
 
-def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
-    """Returns the networks of a folder of experts, in evaluation mode.
+def read_manifest(folder: Path, game: Game) -> Mapping[str, Any]:
+    """Returns what a folder of experts says of them.
 
-    Raises ForeignData, naming both sides, if they were made for another game, encoding, gate or network than the
-    manifest's names refer to here, DamagedFile if a file is not as it was written.
+    Raises ForeignData, naming both sides, if they were made for another game or encoding, DamagedFile if that is not as
+    it was written.
     """
     manifest = read_toml(folder / MANIFEST)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
@@ -219,6 +219,16 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     if "precision" in manifest:
         raise ForeignData(f"{folder} holds exported models; name the experts they are of, with precision=int8 if so")
     check_encoding(folder, manifest["game"], manifest["encoding"], game)
+    return manifest
+
+
+def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
+    """Returns the networks of a folder of experts, in evaluation mode.
+
+    Raises as `read_manifest`, ForeignData too if they were made for another gate or network than the manifest's names
+    mean here, DamagedFile if a file is not as it was written.
+    """
+    manifest = read_manifest(folder, game)
     gate = _load_gate(folder, manifest["gate"], game, makers)
     _check_gate(folder, manifest["gate"], gate, game)
 

@@ -21,9 +21,10 @@ from moemcts.arena.pairings import PairedResult
 from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.learn import checkpoint
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, play_games
-from moemcts.learn.weights import read_state, state_digest
+from moemcts.learn.weights import load_state, read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.selfplay import judging
@@ -353,7 +354,10 @@ def test_the_network_of_what_is_begun_with_is_not_chosen(
     options = ["--game", "tictactoe", "--gate", "plies", "--start", start, "--out", tmp_path / "run", "--dry-run"]
     assert command("selfplay", *options, "--network", "resnet", monkeypatch=monkeypatch) == 2
     assert f"expected --start without --network: the network is that of {start}" in capsys.readouterr().err
+    loads = []
+    monkeypatch.setattr(checkpoint, "load_state", lambda *given: loads.append(given) or load_state(*given))
     assert command("selfplay", *options, "--preset", "smoke", monkeypatch=monkeypatch) == 0
+    assert len(loads) == 3, "the weights of each phase are read once"
     assert f'network = "{read_toml(start / "manifest.toml")["network"]}"' in capsys.readouterr().out
 
 

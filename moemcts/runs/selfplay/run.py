@@ -93,11 +93,11 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Returns the configuration with everything that the game, experts and machine decide filled in."""
         game = plugins().game(config.game)
         if config.start:
-            from moemcts.learn.checkpoint import load_networks
+            from moemcts.learn.checkpoint import read_manifest
 
             start = experts_in(Path(config.start))
-            # Loaded first, so that experts of another game are reported before a network is created for this one.
-            network = load_networks(start, game, plugins()).manifest["network"]
+            # Experts of another game are told to be so before their network is made for this one.
+            network = read_manifest(start, game)["network"]
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
         gauntlet = config.gauntlet.model_copy(update={"opponents": opponents})
