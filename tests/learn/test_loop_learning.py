@@ -132,19 +132,19 @@ def test_with_three_players_each_is_led_by_its_own_decisions() -> None:
 
 
 def test_the_window_is_the_newest_generations() -> None:
-    counts = dict.fromkeys(range(1, 21), 100)
+    counts = dict.fromkeys(range(1, 21), 100).__getitem__
     assert window(3, counts, ReplayConfig(generations=5)) == range(1, 4)
     assert window(20, counts, ReplayConfig(generations=5)) == range(16, 21)
     assert window(10, counts, ReplayConfig(generations=20, growth=0.5)) == range(6, 11)
     # A share of generations is rounded up, and 7 % of 100 are 7.
-    assert window(3, {1: 1, 2: 1, 3: 1}, ReplayConfig(growth=0.5)) == range(2, 4)
-    assert len(window(100, dict.fromkeys(range(1, 101), 1), ReplayConfig(generations=100, growth=0.07))) == 7
+    assert window(3, counts, ReplayConfig(growth=0.5)) == range(2, 4)
+    assert len(window(100, counts, ReplayConfig(generations=100, growth=0.07))) == 7
     assert window(1, counts, ReplayConfig(generations=20, growth=0.1)) == range(1, 2)
     assert window(20, counts, ReplayConfig(samples=250)) == range(18, 21)
 
 
 def test_what_has_left_the_window_never_comes_back() -> None:
-    counts = {one: 50 + 37 * (one % 5) for one in range(1, 60)}
+    counts = {one: 50 + 37 * (one % 5) for one in range(1, 60)}.__getitem__
     config = ReplayConfig(generations=9, growth=0.4, samples=700)
     starts = [window(one, counts, config).start for one in range(1, 60)]
     assert starts == sorted(starts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +15,12 @@ from selfplay_for_tests import selfplay, work
 from moemcts.errors import DamagedFile
 from moemcts.runs.selfplay import judging, playing
 from moemcts.runs.selfplay.duels import in_turn
-from moemcts.runs.selfplay.generations import PLAYED, PROMOTED
+from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED, Generations
+from moemcts.runs.selfplay.learning import Teaching
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_json, read_toml, write_json, write_toml
 from moemcts.work import Here
+from moemcts.work.progress import Advance, unheard
 
 
 class Alone(Here):
@@ -89,6 +92,50 @@ def test_who_may_sit_opposite_a_later_champion_is_kept(tmp_path: Path, monkeypat
     run = work(SelfPlay.load(tmp_path / "run"))
     # The fifth generation's games are those of the fourth against the second, which was not promoted, and the third.
     assert run.on_disk.said(5, PLAYED)["played_by"] == 4
+
+
+@pytest.mark.parametrize("samples", [None, 35])
+def test_no_more_generations_are_looked_at_than_were_needed_and_all_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: int | None
+) -> None:
+    looks: list[int] = []
+
+    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(self: Generations, generation: int, *given: str) -> Any:
+            looks.append(generation)
+            return method(self, generation, *given)
+
+        return call
+
+    def learn(teaching: Teaching, generation: int, advance: Advance) -> None:
+        # Makes all that a run has of the generations that are not there yet; every third one is promoted.
+        for one in range(1, generation + 1):
+            folder = teaching.on_disk.of(one)
+            if not folder.exists():
+                for name in ("games", "experts", "optimisers", "training/stages"):
+                    (folder / name).mkdir(parents=True)
+                teaching.on_disk.say(one, PLAYED, {"samples": 10})
+                teaching.on_disk.say(one, LEARNED, {"samples": 10})
+            if one < generation:
+                teaching.on_disk.say(one, PROMOTED, {"promoted": one % 3 == 0})
+        looks.clear()
+
+    monkeypatch.setattr(Teaching, "train", learn)
+    monkeypatch.setattr(Generations, "said", counted(Generations.said))
+    monkeypatch.setattr(Generations, "remove", counted(Generations.remove))
+    changes = {"generations": 30, "keep": 7, "gauntlet": {"games": 0}, "replay": {"generations": 9, "samples": samples}}
+    changes |= {"games": {"opponents": "league", "league": 2}}
+    run = selfplay(tmp_path / "each", **changes)
+    for generation in range(1, 31):
+        run.do(f"train-{generation:04d}", unheard)
+        assert set(looks) <= set(range(max(0, generation - 9), generation + 1))
+    selfplay(tmp_path / "once", **changes).do("train-0030", unheard)
+    left = [
+        sorted(str(one.relative_to(place)) for one in place.glob("generations/*/*") if one.is_dir())
+        for place in (tmp_path / "each", tmp_path / "once")
+    ]
+    assert left[0] == left[1]
+    assert sum(name.endswith("optimisers") for name in left[0]) == 2
 
 
 def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(

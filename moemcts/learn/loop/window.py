@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,17 +24,17 @@ LEAST = 2
 """Minimum number of training samples, and of held-out ones."""
 
 
-def window(generation: int, num_samples: Mapping[int, int], config: ReplayConfig) -> range:
-    """Returns the generations whose samples train `generation`, the newest; the first is 1.
+def window(generation: int, num_samples: Callable[[int], int], config: ReplayConfig) -> range:
+    """Returns the generations that a generation learns from; it is the newest, the first is 1.
 
-    `num_samples` are those of the generations so far.
+    `num_samples` returns how many samples one of the generations so far has made.
     """
     size = min(config.generations, max(1, math.ceil(config.growth * generation - _ROUNDING)))
     first = max(1, generation - size + 1)
     if config.samples is not None:
         total, kept = 0, generation
         for kept in range(generation, first - 1, -1):
-            total += num_samples[kept]
+            total += num_samples(kept)
             if total >= config.samples:
                 break
         first = kept

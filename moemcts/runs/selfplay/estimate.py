@@ -62,8 +62,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     samples_per_game = decisions * _searched_share(config)
     samples = config.games.samples or config.games.games * samples_per_game
     played = config.generations * samples / samples_per_game * decisions * _simulations_per_decision(config)
-    counts = dict.fromkeys(range(1, config.generations + 1), round(samples))
-    windows = [len(window(one, counts, config.replay)) for one in counts]
+    windows = [len(window(one + 1, lambda _: round(samples), config.replay)) for one in range(config.generations)]
     workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
     learned = _learned(run, samples, windows)
     num_trainings = config.generations * len(plan(run.scheme.all_stages(run.gate.num_phases)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,9 +69,16 @@ class Generations:
         """Records a result of a generation."""
         write_json(self.of(generation) / name, values)
 
-    def num_samples(self, last: int) -> dict[int, int]:
-        """Returns the number of samples that each generation up to `last` made, whether or not they still exist."""
-        return {one: int(self.said(one, PLAYED).get("samples", 0)) for one in range(1, last + 1)}
+    def num_samples(self, generation: int) -> int:
+        """Returns how many samples a generation has made, whether they are still there or not."""
+        return int(self.said(generation, PLAYED).get("samples", 0))
+
+    def last_learned(self) -> int:
+        """Returns the last generation that has learned as all before it have; 0 where none has."""
+        last = 0
+        while (self.of(last + 1) / LEARNED).exists():
+            last += 1
+        return last
 
     def champion(self, generation: int) -> int:
         """Returns the champion after a generation has been trained: the last generation that was promoted.
@@ -83,12 +90,12 @@ class Generations:
                 return one
         return 0
 
-    def tidy(self, generation: int, *, window: range, kept: Sequence[int], origins: Sequence[int]) -> None:
-        """Removes what is not needed after a generation: older games and experts, and training checkpoints.
+    def tidy(self, generations: range, *, window: range, kept: Container[int], origins: Container[int]) -> None:
+        """Removes of generations that have learned what is not needed: older games and experts, states of trainings.
 
         Keeps the experts of the generations `kept`, the optimiser states of `origins`, and all measurements.
         """
-        for one in range(generation + 1):
+        for one in generations:
             self.remove(one, "chunks", f"{TRAINING}/stages")
             if one < window.start:
                 self.remove(one, GAMES)
@@ -101,10 +108,11 @@ class Generations:
         """Removes files and folders of a generation, if they exist."""
         for name in names:
             path = self.of(generation) / name
+            gone = path.with_name(f".{path.name}.0.part")
+            # Of a process that was killed meanwhile.
+            shutil.rmtree(gone, ignore_errors=True)
             if path.is_dir():
-                # Renamed first, so that a partly removed folder is not mistaken for a complete one.
-                gone = path.with_name(f".{path.name}.0.part")
-                shutil.rmtree(gone, ignore_errors=True)
+                # Renamed first: what is half removed is not taken for whole.
                 path.rename(gone)
                 shutil.rmtree(gone, ignore_errors=True)
             else:

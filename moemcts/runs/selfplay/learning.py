@@ -132,7 +132,7 @@ class Teaching:
         from moemcts.store import digest
 
         config = self.config
-        found = window(generation, self.on_disk.num_samples(generation), config.replay)
+        found = window(generation, self.on_disk.num_samples, config.replay)
         opened = [read_shards(self.on_disk.games(one), self.game) for one in found]
         samples = open_window(
             self.game,

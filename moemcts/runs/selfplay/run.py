@@ -63,6 +63,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
         contestants(config.gauntlet.opponents, self.game)
+        self._tidied = 0
+        """The first generation of which something may have to be removed."""
         self.on_generation: Callable[[int], None] = lambda generation: None
         """Called with each generation once it is trained and evaluated."""
 
@@ -141,7 +143,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         """The gate of the experts."""
         return [self.config.gate]
 
-    @property
+    @functools.cached_property
     def measured(self) -> list[int]:
         """The generations to measure, in order: by `gauntlet.every`, without those whose experts are gone.
 
@@ -210,13 +212,13 @@ class SelfPlay(Run[SelfPlayConfig]):
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; removes what is no longer needed after each generation."""
         self.teaching.say = self.times.say = progress.say
-        self._tidy()
+        self._tidy(self.on_disk.last_learned())
         with self.playing.kept():
             try:
                 super().work(progress)
             finally:
                 self.playing.stop()
-        self._tidy()
+        self._tidy(self.on_disk.last_learned())
 
     def do(self, name: str, advance: Advance) -> None:
         """Does the part with that name and records how long it takes."""
@@ -225,7 +227,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.times.note({"part": name, "seconds": round(time.monotonic() - started, 2)})
         generation, kind = self._placed.get(name, (0, ""))
         if kind == "train":
-            self._tidy()
+            self._tidy(generation)
         if generation and kind == self._kinds(generation)[-1]:
             self.on_generation(generation)
 
@@ -250,20 +252,22 @@ class SelfPlay(Run[SelfPlayConfig]):
         known = begun.get("done") and begun["decided_by"].get("start experts")
         return str(known) if known else manifest_digest(Path(self.config.start))
 
-    def _tidy(self) -> None:
-        """Removes what later generations do not need."""
+    def _tidy(self, last: int) -> None:
+        """Removes what generations do not need that come after `last`, which has learned."""
         from moemcts.learn.loop.window import window
 
-        done = [one for one in range(1, self.config.generations + 1) if self.on_disk.said(one, LEARNED)]
-        if not done:
+        if not last:
             return
-        last = done[-1]
-        champion, found = self._champion(last), window(last, self.on_disk.num_samples(last), self.config.replay)
-        kept = {*self.measured, *range(0, last + 1, self.config.keep)}
-        # The last generation may play later, or be an opponent, even if it was not promoted.
+        champion, found = self._champion(last), window(last, self.on_disk.num_samples, self.config.replay)
+        needed = set[int]()
+        # The last one may play later, or sit opposite one that does, even where it was not promoted.
         for one in {last, champion, self.playing.played_by(last + 1)}:
-            kept |= {one, *self.players.league(one)}
-        self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
+            needed |= {one, *self.players.league(one)}
+        looked_at = range(self._tidied, last + 1)
+        kept = {one for one in looked_at if one in needed or one in self.measured or one % self.config.keep == 0}
+        self.on_disk.tidy(looked_at, window=found, kept=kept, origins=[last, champion])
+        # Nobody needs less later: of the generations before these nothing more will be removed.
+        self._tidied = min(found.start, *needed)
 
     def _champion(self, last: int) -> int:
         """Returns the champion as far as it is decided: the last generation may not be evaluated yet."""
