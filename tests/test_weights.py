@@ -126,6 +126,9 @@ def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> No
         # As a command line that takes a path for it has it.
         assert weights.folder_of(Path(f"{address}/team")).name != folder.name
     assert weights.folder_of(f"{address}/team/") == folder
+    (folder / "expert-0.safetensors").write_bytes(b"")
+    with pytest.raises(DamagedFile, match=f"; delete {folder}, and it is downloaded anew"):
+        load_experts(folder, plugins().game("tictactoe"), plugins())
     with pytest.raises(MoemctsError, match=r"cannot download .*manifest\.toml"):
         weights.folder_of(f"{address}/elsewhere")
 
