@@ -38,7 +38,15 @@ SHARD_POSITIONS = 250_000
 NUM_SHOWN = 20
 """Maximum number of damaged games that a report lists with line and reason."""
 LOOKED_AT = 65_536
-"""Number of decompressed bytes of a file that are checked before its games are read."""
+"""Bytes of a file, unpacked, that are looked at before its games are read."""
+LEFT_OUT = {
+    "variant": "of another one",
+    "elo": "a rating is too low or not known",
+    "length": "too short or too long",
+    "result": "unfinished, or none of those wanted",
+    "date": "not known, or outside those wanted",
+}
+"""Why the filter leaves games out, by condition."""
 GZIP, BZIP2, ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
 """Magic bytes of compressed files."""
 
@@ -308,7 +316,7 @@ def _count(raw: Mapping[str, Any], path: Path, report: ImportReport) -> None:
 
 def _nothing(paths: Sequence[Path], game: ChessGame, report: ImportReport) -> str:
     found = [f"{report.num_games} without moves"] if report.num_games else []
-    found += [f"{count} left out by {name}" for name, count in report.rejected.items() if count]
+    found += [f"{count} left out by {name} ({LEFT_OUT[name]})" for name, count in report.rejected.items() if count]
     if report.num_damaged:
         found.append(f"{report.num_damaged} damaged, the first at {report.damaged[0]}")
     files = ", ".join(map(str, paths))

@@ -100,6 +100,7 @@ def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: ob
         (pgn("1-0"), "chess", "found 1 without moves"),
         (pgn(Variant="Antichess"), "chess", "found 1 left out by variant"),
         (pgn(), "antichess", "found 1 left out by variant"),
+        (pgn("1. e4 e5 *"), "chess", r"found 1 left out by result \(unfinished, or none of those wanted\)"),
         (pgn("1. e4 e5 2. Qh6 1-0"), "chess", "1 damaged, the first at .*line 1: illegal move 2. Qh6"),
         (pgn(FEN="8/8 w - - 0 1"), "chess", "1 damaged, the first at .*line 1: expected a FEN"),
         (pgn("1. e4 e5 {\u2658f3} 2. \u2658f3 1-0"), "chess", "letters in .*games.pgn, .* found \u2658f3; save"),
