@@ -217,6 +217,7 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
             2,
             "--seed has no effect without --data",
         ),
+        ("explain --game tictactoe --experts TEAM --data DATA --steps 1001 --out o", 2, "range 2<=x<=1000"),
         ("explain --game tictactoe --experts TEAM --data DATA --out file", 2, "but file is a file; give another --out"),
         ("bishops --experts TEAM --game antichess", 2, "expected chess or chess960"),
     ],
