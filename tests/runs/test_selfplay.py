@@ -207,6 +207,7 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
             {"games": {"opponent_model": "flat?seconds=1"}},
             "limit games.opponent_model by simulations, not by the clock",
         ),
+        ({"gauntlet": {"random_plies": 20}}, "expected games of tictactoe that go on after 20 random plies"),
         ({"targets": {"steps": 2, "td_lambda": 0.5}}, "expected steps or td_lambda"),
         ({"promotion": {"rule": "sprt", "elo0": 20.0}}, "promotion in tictactoe: expected elo0 < elo1"),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from moemcts.arena.adjudication import check_adjudicable
-from moemcts.arena.openings import read_openings
+from moemcts.arena.openings import read_openings, starts
 from moemcts.arena.verdict import counted
 from moemcts.dotted import flat
 from moemcts.errors import MissingExtra, UsageError
@@ -70,10 +70,9 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
-        """Returns a new self-play run without writing anything.
-
-        Raises as `Run.prepare`, `Teaching.beginning` and `read_openings`, UsageError if a file has too few openings or
-        `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
+        """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Teaching.beginning` and
+        `read_openings` and `starts`, UsageError where a file has too few openings or trainings would decide by their
+        times, and MissingExtra where its games are to be played by actors of Ray, which is not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
@@ -88,6 +87,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         for file in run.openings:
             least = 1 if file.section == GAMES else run.judging.num_openings
             read_openings(run.game, file.named).choose(least, "sequential", 0)
+        if run.measured and run.config.gauntlet.random_plies:
+            starts(run.game, 1, random_plies=run.config.gauntlet.random_plies)
         return run
 
     @classmethod
