@@ -352,7 +352,7 @@ def default_of(kind: type[RunConfig], path: str) -> Any:
 
 def replaced(kind: type[RunConfig], given: Mapping[str, Any]) -> dict[str, str]:
     """Returns the settings that have no effect beside those that are given, by dotted path, and which replaces each."""
-    found = {}
+    found = dict[str, str]()
     for path, field in _fields(kind).items():
         for mark in field.metadata:
             if isinstance(mark, Replaces) and given.get(path):
@@ -363,7 +363,7 @@ def replaced(kind: type[RunConfig], given: Mapping[str, Any]) -> dict[str, str]:
 
 def _fields(kind: type[RunConfig]) -> dict[str, FieldInfo]:
     """Returns what is known of each setting, by dotted path."""
-    found = {}
+    found = dict[str, FieldInfo]()
     for name, field in kind.model_fields.items():
         section = field.annotation
         if isinstance(section, type) and issubclass(section, BaseModel):
