@@ -29,7 +29,7 @@ MOST_SHOWN = 100
 _NEAR = 1e-3
 """Tolerance for returns, as some games compute in single precision."""
 _ROUNDED = 1e-4
-"""How far chances may be from summing to one, as in the core (`chance.rs`)."""
+"""Tolerance for the sum of chances, as in the core (`chance.rs`)."""
 
 
 def read(given: Any, into: Callable[[Any], T], wanted: str, game: str = "the game") -> T:
@@ -70,7 +70,7 @@ def check_length(spec: GameSpec, state: State) -> None:
 
 
 def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
-    """Raises UnlawfulGame for what does not say who moves; laws go further, see `moemcts check`."""
+    """Raises UnlawfulGame unless `players` are valid active players; `moemcts check` tests further laws."""
     # Whether a number is of an abstract class takes longer to find out than all the rest.
     is_one = isinstance(players, tuple) and (
         {*map(type, players)} <= {int} or all(isinstance(player, Integral) for player in players)

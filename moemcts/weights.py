@@ -108,7 +108,7 @@ def encoded_as(experts: Path, game: Game) -> Game:
 
 
 def is_reference(text: str) -> bool:
-    """Returns whether a text names experts that are not in a folder that it names."""
+    """Returns whether a text names experts by anything but the path of their folder."""
     return text.startswith((WEIGHTS, HUB, *URLS))
 
 

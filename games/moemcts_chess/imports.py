@@ -38,7 +38,7 @@ SHARD_POSITIONS = 250_000
 NUM_SHOWN = 20
 """Maximum number of damaged games that a report lists with line and reason."""
 LOOKED_AT = 65_536
-"""Bytes of a file, unpacked, that are looked at before its games are read."""
+"""Number of decompressed bytes of a file that are checked before its games are read."""
 LEFT_OUT = {
     "variant": "of another one",
     "elo": "a rating is too low or not known",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BASELINES = ("zero", "mean")
 NUM_POSITIONS = 64
-"""To average over, per phase."""
+"""Default number of positions to average over, per phase."""
 MOST_STEPS = 1000
 """20 to 300 are enough by the method's paper, section 5; so many of a position are in memory at once."""
 

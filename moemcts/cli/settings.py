@@ -128,7 +128,7 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]) -> set[str]:
-    """Returns which of the settings that a preset says a file leaves to it."""
+    """Returns the settings of a preset that a file does not override."""
     from moemcts.runs.settings import default_of, replaced
 
     left = says - file.keys() - replaced(kind, file).keys()

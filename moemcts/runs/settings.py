@@ -26,7 +26,7 @@ LARGEST = 1e15
 """The largest absolute value of a setting, far below the limits of machine numbers."""
 LARGEST_SEED = 2**32 - 1
 MOST_SEEDS = 1000
-"""With the largest seed, start positions still have numbers of 63 bits."""
+"""Chosen so that even with the largest seed, indices of start positions fit into 63 bits."""
 _PLAYED = ("agent", "against", "keep", "random_plies")
 """What is said of games that are played for a training."""
 NULL = "null"
@@ -39,14 +39,14 @@ class DataConfig(Section):
     """Where the training games come from."""
 
     folder: Annotated[str, Replaces("games", "reader", *_PLAYED)] = ""
-    """A dataset that is there already, such as imported games, to learn from instead of playing games; of an import
-    with splits, all of them are used."""
+    """An existing dataset, such as imported games, to learn from instead of playing games; of an import with splits,
+    all splits are used."""
     validation: Annotated[str, Replaces("training.validation_fraction")] = ""
-    """A dataset to measure the held-out loss on; empty holds out a share of the games."""
+    """A dataset for the held-out loss; empty holds out a share of the games."""
     test: str = ""
-    """A dataset for the tables; empty takes what is held out."""
+    """A dataset for the tables; empty uses the held-out samples."""
     games: Annotated[str, Replaces(*_PLAYED)] = ""
-    """A file of games, such as PGN, that is imported first, to learn from instead of playing games."""
+    """A file of games, such as PGN, to import and learn from instead of playing games."""
     reader: Annotated[str, Idle(games=("",))] = ""
     """The reader of that file, with options such as `pgn?min_elo=2200&validation=0.05`; empty selects it by the file's
     extension."""
@@ -88,10 +88,10 @@ class MatchConfig(Section):
     raw_games: int = Field(default=0, ge=0)
     """Games of the arms' networks without search; 0 skips them."""
     field: str = ""
-    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty takes the
-    game's default agent, and the single network where it declares none."""
+    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty uses the
+    game's default agent, or the single network if the game declares none."""
     openings: Annotated[str, Replaces("random_plies")] = ""
-    """A file of start positions, one per line; the game's own where empty."""
+    """A file of start positions, one per line; empty uses the game's own."""
     random_plies: int | None = Field(default=None, ge=0)
     """Random plies before games from the game's own start positions; by default four if these are all alike, else
     none."""
@@ -345,7 +345,7 @@ def setting_names(kind: type[RunConfig]) -> list[str]:
 
 
 def default_of(kind: type[RunConfig], path: str) -> Any:
-    """Returns the value that the setting at a dotted path has where nothing is said; None where there is none."""
+    """Returns the default of the setting at a dotted path; None if there is none."""
     field = _fields(kind).get(path)
     return None if field is None else field.get_default(call_default_factory=True)
 

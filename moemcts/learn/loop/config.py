@@ -22,8 +22,8 @@ class GamesConfig(_Section):
     games: int = Field(default=256, ge=1)
     """Games per generation."""
     samples: Annotated[int | None, Replaces("games")] = Field(default=None, ge=1)
-    """Decisions per generation, in place of a number of games: as many games as that takes, what the last one has
-    beyond is cut off."""
+    """Decisions per generation, instead of a number of games: as many games as needed are played, and surplus decisions
+    of the last one are cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played concurrently in one process and share batches."""
     in_flight: Annotated[int | None, LATER] = Field(default=None, ge=1)

@@ -40,9 +40,9 @@ class GauntletConfig(Section):
     previous: bool = True
     """Whether each measured generation also plays the previously measured one."""
     simulations: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
-    """Of the experts; those of `search` if not given, 0 for the policy alone."""
+    """Simulations of the experts; those of `search` if not given, 0 for the policy alone."""
     openings: Annotated[str, _MEASURED, Replaces("random_plies")] = ""
-    """A file of start positions; the game's own where empty."""
+    """A file of start positions; empty uses the game's own."""
     random_plies: Annotated[int | None, _MEASURED] = Field(default=None, ge=0)
     """Random plies before games from the game's own start positions; by default four if these are all alike, else
     none."""
