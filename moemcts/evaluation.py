@@ -154,7 +154,7 @@ class CachedEvaluator(Wrapping):
 
     def evaluate(self, views: Views) -> Evaluation:
         if not len(views):
-            # Nor are shapes known by the answer to none: axes may be of length 0.
+            # Not used to learn the shapes of answers: axes may have length 0.
             return self._evaluator.evaluate(views)
         with self._lock:
             return self._evaluate(views)

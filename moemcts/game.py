@@ -180,12 +180,12 @@ F = TypeVar("F", bound=np.floating[Any])
 
 
 def first_state(game: Game[S], seed: int = 0) -> S:
-    """Returns the start position of a seed; raises UnlawfulGame where a game gives something else."""
+    """Returns the start position for a seed; raises UnlawfulGame if it is not a `State`."""
     return lawful_state(game.initial_state(seed), game.spec)
 
 
 def lawful_state(given: S, spec: GameSpec) -> S:
-    """Returns a position that a game gave; raises UnlawfulGame for anything else."""
+    """Returns a position given by a game; raises UnlawfulGame if it is not a `State`."""
     if not isinstance(given, State):
         raise unlawful(given, "a position derived from moemcts.State", spec.name)
     return given
@@ -194,7 +194,7 @@ def lawful_state(given: S, spec: GameSpec) -> S:
 def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
     """Returns the position after a step; raises UnlawfulGame if the game returns anything else."""
     after: S = state.play(joint)
-    # What positions before it were need not be found out again.
+    # The type of the previous position was checked already.
     return after if type(after) is type(state) else lawful_state(after, spec)
 
 
@@ -207,8 +207,8 @@ def random_action(state: State, player: Player, rng: np.random.Generator) -> Act
 
 
 def any_of(actions: Sequence[Action] | IntArray, rng: np.random.Generator) -> Action:
-    """Returns one of some actions, `[n]`, with equal probability."""
-    # As `rng.choice(actions)` draws, in a third of its time.
+    """Returns one of the actions, `[n]`, drawn uniformly."""
+    # Draws the same action as `rng.choice(actions)`, in a third of the time.
     return int(actions[int(rng.integers(len(actions)))])
 
 

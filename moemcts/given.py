@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CHANCE: Player = -1
-"""Who moves where dice are rolled or cards are drawn: a player that draws, and is never counted in `num_players`.
+"""The player that moves where dice are rolled or cards are drawn; not counted in `num_players`.
 
-`moemcts.game`, which reads by this module, hands it on.
+Defined here, as `moemcts.game`, which re-exports it, imports this module.
 """
 MOST_SHOWN = 100
 """Characters shown of a wrong value in an error."""
@@ -71,7 +71,7 @@ def check_length(spec: GameSpec, state: State) -> None:
 
 def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
     """Raises UnlawfulGame unless `players` are valid active players; `moemcts check` tests further laws."""
-    # Whether a number is of an abstract class takes longer to find out than all the rest.
+    # Checked by exact type first: `isinstance` with an abstract class takes longer than all the rest.
     is_one = isinstance(players, tuple) and (
         {*map(type, players)} <= {int} or all(isinstance(player, Integral) for player in players)
     )
@@ -117,7 +117,7 @@ def per_player(spec: GameSpec, what: str, given: Any) -> NDArray[Any]:
 
     def numbers(given: Any) -> NDArray[Any]:
         found = np.asarray(given)
-        # So few are faster looked at in Python than by NumPy.
+        # For so few numbers Python is faster than NumPy.
         if found.shape != (spec.num_players,) or found.dtype.hasobject or not all(map(isfinite, found.tolist())):
             raise ValueError
         return found

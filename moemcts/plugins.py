@@ -37,11 +37,11 @@ RANDOM = "random"
 SAVED_GATE = ".safetensors"
 """Suffix of gate references that are paths of saved gates."""
 EXPERTS = "experts:"
-"""What may stand before a folder of experts."""
+"""Optional prefix of a folder of experts."""
 WEIGHTS = "weights:"
-"""What stands before the name of experts that come with a plugin."""
+"""Prefix of the names of experts that come with a plugin."""
 HUB = "hf:"
-"""What stands before a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
+"""Prefix of a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
 URLS = ("https://", "http://")
 
 
@@ -86,9 +86,9 @@ class Plugins:
     def add(self, plugin: str, module: Any) -> Mapping[str, int]:
         """Adds all registrations of a module; returns their number by kind: `{"games": 1, "gates": 1}`.
 
-        Raises UsageError, having added nothing, where its hooks are not what `hookspecs` has, two plugins register one
-        name, for gates, formats, readers and boards in one game, a gate has a name that is read as a file's, or an
-        agent one that is read as that of experts.
+        Raises UsageError, and adds nothing, if its hooks do not match `hookspecs`, if a name is already registered (for
+        gates, formats, readers and boards: for the same game), if a gate's name ends like a file of a saved gate, or if
+        an agent's name begins like a reference to experts.
         """
         hooks = Hooks(plugin, module)
         found = {what: hooks.registrations(what) for what in self._registries}

@@ -34,7 +34,7 @@ class Idle(Mark):
 
 
 class Replaces(Mark):
-    """Settings in place of which the marked one is, where it is given: they have no effect beside it.
+    """Marks a setting that, if given, replaces others, which then have no effect.
 
     `Annotated[str, Replaces("games", "other.name")]`: names of the same section, or dotted paths of others.
     """
@@ -43,7 +43,7 @@ class Replaces(Mark):
         self.names = names
 
     def paths(self, section: str) -> list[str]:
-        """Returns their dotted paths, where the marked one is in a section of that name."""
+        """Returns the dotted paths of the replaced settings; the marked one is in `section`."""
         return [name if "." in name else f"{section}.{name}" for name in self.names]
 
 

@@ -46,7 +46,7 @@ LEFT_OUT = {
     "result": "unfinished, or none of those wanted",
     "date": "not known, or outside those wanted",
 }
-"""Why the filter leaves games out, by condition."""
+"""Why the filter rejects games, by condition."""
 GZIP, BZIP2, ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
 """Magic bytes of compressed files."""
 

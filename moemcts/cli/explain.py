@@ -18,7 +18,7 @@ BASELINES = ("zero", "mean")
 NUM_POSITIONS = 64
 """Default number of positions to average over, per phase."""
 MOST_STEPS = 1000
-"""20 to 300 are enough by the method's paper, section 5; so many of a position are in memory at once."""
+"""The paper (section 5) finds 20 to 300 sufficient; all points of a position are in memory at once."""
 
 
 def register(app: typer.Typer) -> None:

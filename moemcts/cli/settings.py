@@ -132,7 +132,7 @@ def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]
     from moemcts.runs.settings import default_of, replaced
 
     left = says - file.keys() - replaced(kind, file).keys()
-    # The file of a run has a summary, of the preset that it was made with, and leaves out what has no value.
+    # A run's file has the summary of its preset and omits settings without a value.
     return {path for path in left if default_of(kind, path)} if "summary" in file else left
 
 
@@ -146,7 +146,7 @@ def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configu
             raise UsageError(
                 f"{path} has no effect where {other} is given, {lookup(values, other)!r}; leave one of them out"
             )
-    # A file that a run has written says all that there is.
+    # A file written by a run contains all settings, not only those that the user chose.
     said = explicit.keys() - (file if "summary" in file else ())
     for path, reason in configuration.idle():
         if path in said and lookup(values, path) != default_of(type(configuration), path):

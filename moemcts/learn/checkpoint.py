@@ -207,10 +207,10 @@ class LoadedNetworks:
 
 
 def read_manifest(folder: Path, game: Game) -> Mapping[str, Any]:
-    """Returns what a folder of experts says of them.
+    """Returns the manifest of a folder of experts.
 
-    Raises ForeignData, naming both sides, if they were made for another game or encoding, DamagedFile if that is not as
-    it was written.
+    Raises ForeignData, naming both sides, if they were made for another game or encoding, and DamagedFile if the
+    manifest is not as it was written.
     """
     manifest = read_toml(folder / MANIFEST)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
@@ -225,8 +225,8 @@ def read_manifest(folder: Path, game: Game) -> Mapping[str, Any]:
 def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     """Returns the networks of a folder of experts, in evaluation mode.
 
-    Raises as `read_manifest`, ForeignData too if they were made for another gate or network than the manifest's names
-    mean here, DamagedFile if a file is not as it was written.
+    Raises as `read_manifest`, ForeignData also if they were made for another gate or network than the manifest's names
+    refer to here, and DamagedFile if a file is not as it was written.
     """
     manifest = read_manifest(folder, game)
     gate = _load_gate(folder, manifest["gate"], game, makers)
@@ -295,7 +295,7 @@ def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: G
 def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], expected: nn.Module | None) -> nn.Module:
     content = read_bytes(path)
     if (found := digest(content)) != sha256:
-        remedy = f"; delete {path.parent}, and it is downloaded anew" if cache_folder() in path.parents else ""
+        remedy = f"; delete {path.parent} to download it again" if cache_folder() in path.parents else ""
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}{remedy}")
     state, _ = state_of(content, path)
     check_finite(state, path)

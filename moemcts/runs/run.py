@@ -88,10 +88,10 @@ class Run(ABC, Generic[Config]):
         config.training.check_layout(self.game.spec.observation_shape)
 
     def check_networks(self) -> list[Outputs]:
-        """Returns what the run's networks answer to an empty position.
+        """Builds and checks every network, and returns their outputs for an empty position.
 
-        Raises UsageError where it names one that does not exist, MoemctsError where one is none for the game: whoever
-        is to estimate, learn or play asks first, as each has to be made and answer.
+        To be called before estimating, training or playing. Raises UsageError if the run names an unknown network, and
+        MoemctsError if one does not fit the game.
         """
         from moemcts.learn.networks.contract import check_network
 
@@ -103,9 +103,10 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:
-        """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already, or
-        samples or experts, there is no such device here to train on, or a weight has no effect, and as
-        `check_networks`.
+        """Returns a new run without writing anything.
+
+        Raises UsageError if the folder already holds a run, samples or experts, if the device to train on does not
+        exist, or if a weight of the loss has no effect, and as `check_networks`.
         """
         from moemcts.learn.networks.contract import lacking
 

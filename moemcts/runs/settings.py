@@ -28,7 +28,7 @@ LARGEST_SEED = 2**32 - 1
 MOST_SEEDS = 1000
 """Chosen so that even with the largest seed, indices of start positions fit into 63 bits."""
 _PLAYED = ("agent", "against", "keep", "random_plies")
-"""What is said of games that are played for a training."""
+"""Settings of games that are played to train on."""
 NULL = "null"
 """Stands for no value where there is one by default, in files and on the command line."""
 _QUOTED = re.compile("'([^']*)'")
@@ -351,7 +351,7 @@ def default_of(kind: type[RunConfig], path: str) -> Any:
 
 
 def replaced(kind: type[RunConfig], given: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the settings that have no effect beside those that are given, by dotted path, and which replaces each."""
+    """Returns the settings without effect beside those given, and for each the one that replaces it, by dotted path."""
     found = dict[str, str]()
     for path, field in _fields(kind).items():
         for mark in field.metadata:
@@ -362,7 +362,7 @@ def replaced(kind: type[RunConfig], given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _fields(kind: type[RunConfig]) -> dict[str, FieldInfo]:
-    """Returns what is known of each setting, by dotted path."""
+    """Returns the field of each setting, by dotted path."""
     found = dict[str, FieldInfo]()
     for name, field in kind.model_fields.items():
         section = field.annotation

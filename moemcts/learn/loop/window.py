@@ -25,9 +25,9 @@ LEAST = 2
 
 
 def window(generation: int, num_samples: Callable[[int], int], config: ReplayConfig) -> range:
-    """Returns the generations that a generation learns from; it is the newest, the first is 1.
+    """Returns the generations whose samples train `generation`, the newest; the first is 1.
 
-    `num_samples` returns how many samples one of the generations so far has made.
+    `num_samples` returns the number of samples that a generation made.
     """
     size = min(config.generations, max(1, math.ceil(config.growth * generation - _ROUNDING)))
     first = max(1, generation - size + 1)

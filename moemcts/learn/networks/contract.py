@@ -16,7 +16,7 @@ TOLERANCE = 1e-5
 
 
 def check_network(network: object, spec: GameSpec) -> Outputs:
-    """Returns what a network answers to one position without anything on it; to two it has to answer as well.
+    """Checks the outputs of a network for one empty position, which it returns, and for two.
 
     Raises MoemctsError unless they are what `Outputs` requires for the game, so that mistakes are known before hours of
     training. NaN is left to training, which reports where it began.
@@ -33,7 +33,7 @@ def check_network(network: object, spec: GameSpec) -> Outputs:
 
 
 def lacking(answers: Sequence[Outputs]) -> list[str]:
-    """Returns which of the things that networks may answer none of these does, by their names in `Outputs`."""
+    """Returns the names of the fields of `Outputs` that are None in all of these."""
     return [name for name in Outputs._fields if all(getattr(one, name) is None for one in answers)]
 
 

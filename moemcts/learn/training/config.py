@@ -108,12 +108,12 @@ class TrainerConfig(Section):
             )
 
     def check_terms(self, lacking: Collection[str]) -> None:
-        """Raises UsageError where one of the terms that no network has an output for is given a weight of its own."""
+        """Raises UsageError if a term of the loss without an output in any network has a weight other than the default."""
         usual = TrainerConfig().shares()
         for term in lacking:
             if (weight := self.shares()[term]) != usual[term]:
                 raise UsageError(
-                    f"training.{term}_weight has no effect, got {weight:g}: no network that is trained says {term}; "
+                    f"training.{term}_weight has no effect, got {weight:g}: no trained network has this output; "
                     "leave it out, or take a network with value_head=wdlp"
                 )
 

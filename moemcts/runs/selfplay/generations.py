@@ -70,11 +70,11 @@ class Generations:
         write_json(self.of(generation) / name, values)
 
     def num_samples(self, generation: int) -> int:
-        """Returns how many samples a generation has made, whether they are still there or not."""
+        """Returns the number of samples that a generation made, whether or not they still exist."""
         return int(self.said(generation, PLAYED).get("samples", 0))
 
     def last_learned(self) -> int:
-        """Returns the last generation that has learned as all before it have; 0 where none has."""
+        """Returns the last generation up to which all have learned; 0 if none has."""
         last = 0
         while (self.of(last + 1) / LEARNED).exists():
             last += 1
@@ -91,7 +91,7 @@ class Generations:
         return 0
 
     def tidy(self, generations: range, *, window: range, kept: Container[int], origins: Container[int]) -> None:
-        """Removes of generations that have learned what is not needed: older games and experts, states of trainings.
+        """Removes what is no longer needed of generations that have learned: games, experts and training checkpoints.
 
         Keeps the experts of the generations `kept`, the optimiser states of `origins`, and all measurements.
         """
@@ -109,10 +109,10 @@ class Generations:
         for name in names:
             path = self.of(generation) / name
             gone = path.with_name(f".{path.name}.0.part")
-            # Of a process that was killed meanwhile.
+            # Left by a process that was killed while removing it.
             shutil.rmtree(gone, ignore_errors=True)
             if path.is_dir():
-                # Renamed first: what is half removed is not taken for whole.
+                # Renamed first, so that a partly removed folder is not mistaken for a complete one.
                 path.rename(gone)
                 shutil.rmtree(gone, ignore_errors=True)
             else:

@@ -64,15 +64,16 @@ class SelfPlay(Run[SelfPlayConfig]):
             check_adjudicable(self.game)
         contestants(config.gauntlet.opponents, self.game)
         self._tidied = 0
-        """The first generation of which something may have to be removed."""
+        """The first generation that may still have something to remove."""
         self.on_generation: Callable[[int], None] = lambda generation: None
         """Called with each generation once it is trained and evaluated."""
 
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
-        """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Teaching.beginning` and
-        `read_openings` and `starts`, UsageError where a file has too few openings or trainings would decide by their
-        times, and MissingExtra where its games are to be played by actors of Ray, which is not installed.
+        """Returns a new self-play run without writing anything.
+
+        Raises as `Run.prepare`, `Teaching.beginning`, `read_openings` and `starts`, UsageError if a file has too few
+        openings or `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
@@ -99,7 +100,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             from moemcts.learn.checkpoint import read_manifest
 
             start = experts_in(Path(config.start))
-            # Experts of another game are told to be so before their network is made for this one.
+            # Read first, so that experts of another game are reported before a network is created for this one.
             network = read_manifest(start, game)["network"]
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
@@ -254,20 +255,20 @@ class SelfPlay(Run[SelfPlayConfig]):
         return str(known) if known else manifest_digest(Path(self.config.start))
 
     def _tidy(self, last: int) -> None:
-        """Removes what generations do not need that come after `last`, which has learned."""
+        """Removes what generations after `last`, which has learned, do not need."""
         from moemcts.learn.loop.window import window
 
         if not last:
             return
         champion, found = self._champion(last), window(last, self.on_disk.num_samples, self.config.replay)
         needed = set[int]()
-        # The last one may play later, or sit opposite one that does, even where it was not promoted.
+        # The last generation may play later, or be an opponent, even if it was not promoted.
         for one in {last, champion, self.playing.played_by(last + 1)}:
             needed |= {one, *self.players.league(one)}
         looked_at = range(self._tidied, last + 1)
         kept = {one for one in looked_at if one in needed or one in self.measured or one % self.config.keep == 0}
         self.on_disk.tidy(looked_at, window=found, kept=kept, origins=[last, champion])
-        # Nobody needs less later: of the generations before these nothing more will be removed.
+        # Later generations need nothing older: before this one, nothing is left to remove.
         self._tidied = min(found.start, *needed)
 
     def _champion(self, last: int) -> int:
