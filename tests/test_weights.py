@@ -127,7 +127,7 @@ def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> No
         assert weights.folder_of(Path(f"{address}/team")).name != folder.name
     assert weights.folder_of(f"{address}/team/") == folder
     (folder / "expert-0.safetensors").write_bytes(b"")
-    with pytest.raises(DamagedFile, match=f"; delete {folder}, and it is downloaded anew"):
+    with pytest.raises(DamagedFile, match=f"; delete {folder} to download it again"):
         load_experts(folder, plugins().game("tictactoe"), plugins())
     with pytest.raises(MoemctsError, match=r"cannot download .*manifest\.toml"):
         weights.folder_of(f"{address}/elsewhere")

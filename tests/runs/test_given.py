@@ -124,10 +124,10 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
             "--set training.schedule=constant --set training.tolerance=0.1",
             "training.tolerance has no effect without training.patience and with training.schedule=constant",
         ),
-        ("--set training.wdl_weight=0.1", "wdl_weight has no effect, got 0.1: no network that is trained says wdl"),
+        ("--set training.wdl_weight=0.1", "wdl_weight has no effect, got 0.1: no trained network has this output"),
         (
             "--network mlp --set training.plies_weight=0",
-            "plies_weight has no effect, got 0: no network that is trained",
+            "plies_weight has no effect, got 0: no trained network",
         ),
         ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
         ("--set training.epochs=inf", "training.epochs: Input should be a finite number, got 'inf'"),

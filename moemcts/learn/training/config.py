@@ -108,7 +108,7 @@ class TrainerConfig(Section):
             )
 
     def check_terms(self, lacking: Collection[str]) -> None:
-        """Raises UsageError if a term of the loss without an output in any network has a weight other than the default."""
+        """Raises UsageError if a term of the loss that no network has an output for has a weight of its own."""
         usual = TrainerConfig().shares()
         for term in lacking:
             if (weight := self.shares()[term]) != usual[term]:
