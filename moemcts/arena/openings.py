@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from moemcts.arena.verdict import counted
-from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line, unreadable
-from moemcts.game import CHANCE, Game, Start, State, after_step, first_state, lawful_state, random_action
+from moemcts.errors import GameFailure, MoemctsError, UnlawfulGame, UsageError, one_line, unreadable
+from moemcts.game import CHANCE, Game, Start, State, random_action
 from moemcts.given import check_players
 
 Order = Literal["sequential", "random"]
@@ -233,6 +233,8 @@ def guarded(game: Game) -> Iterator[None]:
     """Converts exceptions of the game to GameFailure, with name and location; MoemctsError is passed through."""
     try:
         yield
+    except UnlawfulGame as error:
+        raise UnlawfulGame(error.reason, game.spec.name) from error
     except MoemctsError:
         raise
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,19 @@ def test_a_game_that_raises_on_the_way_to_an_opening_is_told_in_a_line() -> None
             return Cracked(self.rules)
 
     with pytest.raises(MoemctsError, match=r"hashed-tree raised KeyError: .* in play \(test_openings_at_.*py:\d+\)"):
+        starts(Game(TreeGame(4, 2, 4, 6, False)), 2)
+
+
+def test_a_game_without_an_action_on_the_way_to_an_opening_is_told_by_its_name() -> None:
+    class Stuck(TreeState):
+        def legal_actions(self, player: int) -> Sequence[int]:
+            return []
+
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Stuck(self.rules)
+
+    with pytest.raises(UnlawfulGame, match=r"^hashed-tree breaks the laws .*: expected a legal action for active"):
         starts(Game(TreeGame(4, 2, 4, 6, False)), 2)
 
 
