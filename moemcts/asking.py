@@ -8,7 +8,7 @@ import math
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from copy import deepcopy
 from dataclasses import replace
 from operator import index
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent, Decision, Policy, Seat, at_once
-from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside
+from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside, shortened
 from moemcts.game import Game, State, Views
 from moemcts.thoughts import Thought, think
 
@@ -25,6 +25,17 @@ LONGEST = 86_400.0
 """The largest time limit per decision, in seconds: a day, so that a timer can be set for any number of views."""
 _CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
 """Types of memories that agents may change in place; others they have to replace."""
+_NUMBERS: Mapping[str, Callable[[Any], int | float]] = {
+    "action": index,
+    "value": float,
+    "simulations": index,
+    "nodes": index,
+    "depth": index,
+    "expert": index,
+}
+"""The numeric fields of a decision, and what converts them to Python's own numbers."""
+_OPTIONAL = ("value", "expert")
+"""Those that may be None."""
 
 Answer = Decision | Failure
 
@@ -140,21 +151,18 @@ def _plain(decision: Decision) -> Answer:
     if {*map(type, numbers)} == {int} and (value is None or (type(value) is float and math.isfinite(value))):
         # Fast path: most are plain already.
         return decision
-    try:
-        plain = replace(
-            decision,
-            action=index(decision.action),
-            value=None if value is None else float(value),
-            simulations=index(decision.simulations),
-            nodes=index(decision.nodes),
-            depth=index(decision.depth),
-            expert=None if expert is None else index(expert),
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        return Failure("crash", one_line(error))
-    if plain.value is not None and not math.isfinite(plain.value):
-        return Failure("crash", f"expected a finite value, got {plain.value}")
-    return plain
+    plain: dict[str, Any] = {}
+    for name, number in _NUMBERS.items():
+        given = getattr(decision, name)
+        try:
+            plain[name] = None if given is None and name in _OPTIONAL else number(given)
+        except (TypeError, ValueError, OverflowError):
+            wanted = "a number" if number is float else "a whole number"
+            got = " ".join(shortened(given).split())
+            return Failure("crash", f"expected {name} of the Decision to be {wanted}, got {got}")
+    if plain["value"] is not None and not math.isfinite(plain["value"]):
+        return Failure("crash", f"expected a finite value, got {plain['value']}")
+    return replace(decision, **plain)
 
 
 class _TooSlow(BaseException):

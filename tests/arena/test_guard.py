@@ -180,8 +180,10 @@ def test_only_plain_numbers_are_handed_on_as_they_are(told: dict[str, Any]) -> N
     [
         ({"value": float("nan")}, "expected a finite value, got nan"),
         ({"value": np.float32("inf")}, "expected a finite value, got inf"),
-        ({"value": "much"}, "ValueError: could not convert string to float: 'much'"),
-        ({"nodes": 1.5}, "TypeError: 'float' object cannot be interpreted as an integer"),
+        ({"value": "much"}, "expected value of the Decision to be a number, got 'much'"),
+        ({"nodes": 1.5}, "expected nodes of the Decision to be a whole number, got 1.5"),
+        ({"nodes": np.eye(2)}, "expected nodes of the Decision to be a whole number, got array([[1., 0.], [0., 1.]])"),
+        ({"action": None}, "expected action of the Decision to be a whole number, got None"),
     ],
 )
 def test_numbers_that_are_none_cost_the_game(told: dict[str, Any], reason: str, tmp_path: Path) -> None:
