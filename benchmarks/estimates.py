@@ -25,7 +25,7 @@ from moemcts.cli.settings import Given, read_settings
 from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs.experiment import estimate as estimates
 from moemcts.runs.finishing import finish
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 STRONG = "resnet?channels=16&blocks=3&policy_channels=32&value_channels=8&value_hidden=64&pooled=true"
 EXPERIMENTS = {
@@ -82,7 +82,7 @@ def done(run: tuple[str, str]) -> dict[str, Any]:
         said = {part: getattr(found, part) for part in PARTS}
         experiment.write()
         started = process_time()
-        finish(experiment, Silence())
+        finish(experiment, NoProgress())
         took = process_time() - started
     total = sum(said.values())
     return {

@@ -33,7 +33,7 @@ from moemcts.learn.inference.backends import Inference
 from moemcts.learn.inference.evaluators import make_evaluator, resolve
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Counts, play_games
-from moemcts.learn.loop.players import Metered, SelfPlayer, Usage
+from moemcts.learn.loop.players import SelfPlayAgent, TimedEvaluator, Usage
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.thoughts import Flight
@@ -94,7 +94,7 @@ class Subject:
     ) -> None:
         """Plays games endlessly, in `in_flight` groups, until `on_progress` raises."""
         config = GamesConfig(parallel=in_flight * self.num_trees, in_flight=in_flight, random_plies=20)
-        agent = SelfPlayer(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
+        agent = SelfPlayAgent(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
         cast = Cast(newest=agent)
         play_games(self.game, cast, config, range(10**9), generation=1, seed=0, on_progress=on_progress)
 
@@ -148,7 +148,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
                     raise Enough
 
             with contextlib.suppress(Enough):
-                subject.play(number, Metered(evaluator, usage), look)
+                subject.play(number, TimedEvaluator(evaluator, usage), look)
             (began, before), (ended, after) = marks[0], marks[-1]
             return (after - before) / (ended - began)
 

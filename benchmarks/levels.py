@@ -44,7 +44,7 @@ LEVELS = {1: (-9, 5, 50), 2: (-5, 5, 100), 3: (-1, 5, 150), 4: (3, 5, 200), 5: (
 PARTS = ("levels", "search", "time")
 SECONDS = 0.1
 SIMULATIONS = (512, 2048)
-MOST_PAIRS = 10_000
+MAX_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def pairings(
 def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> dict[Pairing, DuelResult]:
     """Plays pairs of games of all matches in turn until the time is over; each match gets at least one pair."""
     agents = named_agents(list(dict.fromkeys(name for match in matches for name in match.names)), game)
-    openings = starts(game, MOST_PAIRS if seconds > 600 else 500, seed=first_board(seed))
+    openings = starts(game, MAX_PAIRS if seconds > 600 else 500, seed=first_board(seed))
     played = {match: _Match(game, match, agents, openings, seed) for match in matches}
     _play_until(time.monotonic() + seconds, list(played.values()), len(openings))
     return {pairing: match.result() for pairing, match in played.items()}

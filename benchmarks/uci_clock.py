@@ -27,7 +27,7 @@ from measuring.record import add_option, append
 from moemcts.plugins import plugins
 
 CONTROLS = ("1+0.01", "st=0.05", "10/1")
-MOST_MOVES = 100
+MAX_MOVES = 100
 """Games end in a draw after this many moves: random weights seldom mate."""
 
 
@@ -84,7 +84,7 @@ def play(options: argparse.Namespace, experts: Path, control: str, pgn: Path) ->
     if options.openings:
         command += ["-openings", f"file={options.openings.resolve()}", "format=epd", "order=random"]
         command += ["-srand", str(options.seed)]
-    command += ["-maxmoves", str(MOST_MOVES), "-pgnout", f"file={pgn}", "nodes=true", "timeleft=true"]
+    command += ["-maxmoves", str(MAX_MOVES), "-pgnout", f"file={pgn}", "nodes=true", "timeleft=true"]
     command += ["-recover", "-startup-ms", "10000", "-autosaveinterval", "0"]
     subprocess.run(command, check=True, stdout=sys.stderr, cwd=pgn.parent)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.errors import MoemctsError
-from moemcts.evaluation import Evaluator, looks_at_batches, policy_probabilities
+from moemcts.evaluation import Evaluator, is_batch_dependent, policy_probabilities
 from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views, any_of
 from moemcts.gates import PhaseGate
 from moemcts.thoughts import Thought, think
@@ -143,7 +143,7 @@ class PolicyAgent:
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
         """Asks one question, or one per view if the evaluator's answers depend on the batch."""
-        if len(views) > 1 and looks_at_batches(self._evaluator):
+        if len(views) > 1 and is_batch_dependent(self._evaluator):
             decisions: list[Decision] = []
             for row, seat in enumerate(seats):
                 decisions += yield from self.thought(views.take([row]), [seat])

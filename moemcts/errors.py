@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-MOST_NAMES = 16
+MAX_NAMES = 16
 """How many names an error lists."""
-MOST_CHARACTERS = 200
+MAX_CHARACTERS = 200
 """Characters shown of a foreign error's message on one line."""
-_MOST_OF_A_VALUE = 80
+_MAX_OF_A_VALUE = 80
 """Characters shown of a wrong value."""
 CODE = Path(__file__).parent
 """The folder of the framework's own code."""
@@ -75,7 +75,7 @@ def first_line(error: BaseException) -> str:
 def one_line(error: BaseException) -> str:
     """Returns an error's type, its message, truncated if long, and the location that `place_of` returns."""
     text = " ".join(str(error).split()) or "no message"
-    shown = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + " ..."
+    shown = text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + " ..."
     return f"{type(error).__name__}: {shown}{place_of(error)}"
 
 
@@ -86,7 +86,7 @@ def shortened(value: object) -> str:
     except ValueError:
         # Python refuses to convert integers of more than 4300 digits to text.
         return "a larger one"
-    return text if len(text) <= _MOST_OF_A_VALUE else f"{text[:_MOST_OF_A_VALUE]}..."
+    return text if len(text) <= _MAX_OF_A_VALUE else f"{text[:_MAX_OF_A_VALUE]}..."
 
 
 def first_fault(error: ValidationError) -> str:
@@ -225,6 +225,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Returns names separated by commas, at most `MOST_NAMES` of them, and how many more there are."""
-    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    """Returns names separated by commas, at most `MAX_NAMES` of them, and how many more there are."""
+    more = f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

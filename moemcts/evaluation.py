@@ -15,7 +15,7 @@ from moemcts.native import Identities, core, identities, playouts
 if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
 
-MOST_ROLLOUTS = 2**32 - 1
+MAX_ROLLOUTS = 2**32 - 1
 """The largest count of the native playouts, 32 bits."""
 
 
@@ -42,18 +42,18 @@ def check_alike(value: FloatArray, other: FloatArray) -> None:
 
 
 class Evaluator(Protocol):
-    """Evaluates views; rows are independent of each other unless `looks_at_batches`."""
+    """Evaluates views; rows are independent of each other unless `is_batch_dependent`."""
 
     def evaluate(self, views: Views) -> Evaluation:
         """Returns the evaluation, one row per view."""
 
 
-def looks_at_batches(evaluator: Evaluator) -> bool:
+def is_batch_dependent(evaluator: Evaluator) -> bool:
     """Returns whether answers depend on the other views of the batch, as with experts chosen by majority.
 
     Such an evaluator must not be given positions of different games in one batch, as each would influence the others.
     """
-    return getattr(evaluator, "looks_at_batches", False)
+    return getattr(evaluator, "is_batch_dependent", False)
 
 
 def policy_probabilities(logits: FloatArray, legal_mask: BoolArray) -> FloatArray:
@@ -89,9 +89,9 @@ class RolloutEvaluator:
     """
 
     def __init__(self, spec: GameSpec, *, num_rollouts: int = 1, seed: int = 0) -> None:
-        """Plays `num_rollouts` games from each view; raises ValueError unless it is from 1 to `MOST_ROLLOUTS`."""
-        if not 1 <= num_rollouts <= MOST_ROLLOUTS:
-            raise ValueError(f"expected 1 to {MOST_ROLLOUTS} rollouts, got {num_rollouts}")
+        """Plays `num_rollouts` games from each view; raises ValueError unless it is from 1 to `MAX_ROLLOUTS`."""
+        if not 1 <= num_rollouts <= MAX_ROLLOUTS:
+            raise ValueError(f"expected 1 to {MAX_ROLLOUTS} rollouts, got {num_rollouts}")
         self._spec = spec
         self._num_rollouts = num_rollouts
         self._seed = seed
@@ -102,16 +102,16 @@ class RolloutEvaluator:
         return Evaluation(logits, from_own_seats(means, views.players()))
 
 
-class Wrapping:
+class EvaluatorWrapper:
     """Base of evaluators that wrap another one: attributes that are inherited from it."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
 
     @property
-    def looks_at_batches(self) -> bool:
+    def is_batch_dependent(self) -> bool:
         """Whether the wrapped evaluator's answers depend on the batch."""
-        return looks_at_batches(self._evaluator)
+        return is_batch_dependent(self._evaluator)
 
     @property
     def gate(self) -> PhaseGate | None:
@@ -119,7 +119,7 @@ class Wrapping:
         return getattr(self._evaluator, "gate", None)
 
 
-class CachedEvaluator(Wrapping):
+class CachedEvaluator(EvaluatorWrapper):
     """Caches an evaluator's results by the key of the position, its ply and the player; each view is evaluated once.
 
     When the cache is full, the oldest entries are evicted. It is thread-safe: calls are serialised. Copies, also by
@@ -127,10 +127,10 @@ class CachedEvaluator(Wrapping):
     """
 
     def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
-        """Caches up to `size` views; raises ValueError below 1, and for an evaluator that `looks_at_batches`."""
+        """Caches up to `size` views; raises ValueError below 1, and for an evaluator that `is_batch_dependent`."""
         if size < 1:
             raise ValueError(f"expected a cache of at least one view, got {size}")
-        if looks_at_batches(evaluator):
+        if is_batch_dependent(evaluator):
             raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
         super().__init__(evaluator)
         self._size = size

@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 
 from moemcts.errors import unknown_name
-from moemcts.evaluation import Evaluation, Evaluator, check_alike, looks_at_batches
+from moemcts.evaluation import Evaluation, Evaluator, check_alike, is_batch_dependent
 from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
 
@@ -25,7 +25,7 @@ class Routing:
     name: str
     route: Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
     """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
-    looks_at_batches: bool = False
+    is_batch_dependent: bool = False
     """Whether the expert of a view depends on the other views of the batch."""
     asks_one_each: bool = False
     """Whether each view is evaluated only by the expert of its phase with the largest weight, independent of the
@@ -79,9 +79,9 @@ class ExpertSet:
         self.routing = routing or (EACH if isinstance(gate, HardGate) else MIXTURE)
 
     @property
-    def looks_at_batches(self) -> bool:
+    def is_batch_dependent(self) -> bool:
         """Whether the evaluation of a view depends on the other views of the batch."""
-        return self.routing.looks_at_batches or any(looks_at_batches(expert) for expert in self.experts)
+        return self.routing.is_batch_dependent or any(is_batch_dependent(expert) for expert in self.experts)
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing.route(views, self.gate.weights(views), self.experts)
@@ -102,7 +102,7 @@ class ExpertSet:
         return ExpertSet(self.gate, kept, routing=self.routing)
 
 
-class ValuedBy:
+class PolicyValueSplit:
     """Combines the policy of experts with the values of another evaluator, to tell which of them improves a search."""
 
     def __init__(self, experts: ExpertSet, other: Evaluator) -> None:
@@ -115,9 +115,9 @@ class ValuedBy:
         return self.experts.gate
 
     @property
-    def looks_at_batches(self) -> bool:
+    def is_batch_dependent(self) -> bool:
         """Whether the evaluation of a view depends on the other views of the batch."""
-        return any(looks_at_batches(one) for one in (self.experts, self.other))
+        return any(is_batch_dependent(one) for one in (self.experts, self.other))
 
     def evaluate(self, views: Views) -> Evaluation:
         return Evaluation(self.experts.evaluate(views).logits, self.other.evaluate(views).value)
@@ -176,7 +176,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
 
 EACH = Routing(name="each", route=route_each, asks_one_each=True)
 STACKED = Routing(name="stacked", route=route_each, asks_one_each=True, is_stacked=True)
-MAJORITY = Routing(name="majority", route=route_majority, looks_at_batches=True)
+MAJORITY = Routing(name="majority", route=route_majority, is_batch_dependent=True)
 MIXTURE = Routing(name="mixture", route=route_mixture)
 ROUTINGS = {one.name: one for one in (EACH, STACKED, MAJORITY, MIXTURE)}
 """The routings that handle one batch at a time, by name; `ExpertQueue` works across batches."""

@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-MOST_PLAYERS = 31
+MAX_PLAYERS = 31
 """The largest number of players: the core stores a set of players and chance in 32 bits (`Players::MAX`)."""
 
 
@@ -37,7 +37,7 @@ class GameSpec:
 
     name: str
     num_players: int
-    """1 to 31, `MOST_PLAYERS`."""
+    """1 to 31, `MAX_PLAYERS`."""
     num_actions: int
     """Actions of all players in all positions are indices below this number, which is the size of a policy."""
     observation_shape: tuple[int, ...]
@@ -69,8 +69,8 @@ class GameSpec:
         for name, size in sizes.items():
             if not isinstance(size, Integral) or size < 1:
                 raise ValueError(f"expected a {name} of 1 or more, got {size!r}")
-        if self.num_players > MOST_PLAYERS:
-            raise ValueError(f"expected a num_players of {MOST_PLAYERS} or fewer, got {self.num_players!r}")
+        if self.num_players > MAX_PLAYERS:
+            raise ValueError(f"expected a num_players of {MAX_PLAYERS} or fewer, got {self.num_players!r}")
         shape = self.observation_shape
         if not isinstance(shape, tuple) or not shape or not all(isinstance(n, Integral) and n > 0 for n in shape):
             raise ValueError(f"expected an observation_shape of sizes of 1 or more, as a tuple, got {shape!r}")

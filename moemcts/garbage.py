@@ -8,7 +8,7 @@ _NEW_OBJECTS = 10_000
 """Threshold of the youngest generation; Python's default is 700 or 2,000, by version."""
 
 
-def collect_rarely() -> None:
+def raise_gc_threshold() -> None:
     """Makes garbage collection in this process less frequent.
 
     Nearly all objects here are freed by reference counting. Collections would mostly traverse the positions of running

@@ -24,7 +24,7 @@ CHANCE: Player = -1
 
 Defined here, as `moemcts.game`, which re-exports it, imports this module.
 """
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 """Characters shown of a wrong value in an error."""
 _NEAR = 1e-3
 """Tolerance for returns, as some games compute in single precision."""
@@ -42,7 +42,7 @@ def read(given: Any, into: Callable[[Any], T], wanted: str, game: str = "the gam
 
 def unlawful(given: Any, wanted: str, game: str = "the game") -> UnlawfulGame:
     """Returns the error, on one line, for a value that a game must not return."""
-    shown = " ".join(repr(given).split())[:MOST_SHOWN]
+    shown = " ".join(repr(given).split())[:MAX_SHOWN]
     return UnlawfulGame(f"expected {wanted}, the game gave {shown}", game)
 
 

@@ -118,7 +118,7 @@ class Plugins:
         if info.error:
             self._not_loaded.append(f"plugin {info.name!r} did not load: {info.error}")
 
-    def blamed(self, error: BaseException) -> str:
+    def plugin_of_error(self, error: BaseException) -> str:
         """Returns, in words, which third-party plugin raised an error, and where; empty if none did."""
         from importlib.metadata import packages_distributions
 

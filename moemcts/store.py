@@ -216,7 +216,7 @@ def write_json(path: Path, values: Any) -> None:
     write_text(path, json.dumps(values, indent=1, allow_nan=False) + "\n")
 
 
-def as_read(values: Any) -> Any:
+def json_round_trip(values: Any) -> Any:
     """Returns values as `read_json` would return them after writing: lists for tuples, strings for keys."""
     return json.loads(json.dumps(values))
 

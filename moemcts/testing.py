@@ -19,7 +19,7 @@ from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import CHANCE, Game, IntArray, State, perceived
 from moemcts.gates import PhaseGate, named, row_that_is_wrong
 from moemcts.laws import (
-    LARGEST_SEED,
+    MAX_SEED,
     TOLERANCE,
     BrokenLaw,
     Law,
@@ -51,7 +51,7 @@ __all__ = [
 
 NUM_COPIES = 50
 """Approximate number of positions that are checked in another process."""
-MOST_STEPS = 60
+MAX_STEPS = 60
 """Maximum steps of each game in which an agent is tested, so that long games do not take minutes."""
 NUM_SEARCHED = 8
 """Number of views of the first game, in addition to its start, that are searched."""
@@ -82,7 +82,7 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
         check_course(game, course, index, laws)
         check_symmetries(game, course, laws)
         if not index:
-            first_position(game, LARGEST_SEED, laws)
+            first_position(game, MAX_SEED, laws)
             _check_search(game, course.states, laws)
     check_copies(game, keys.kept(NUM_COPIES), laws)
     return laws.checked
@@ -203,7 +203,7 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
 def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that an agent plays legal actions from every seat, and that it can be asked about many views at once.
 
-    Games are played for at most `MOST_STEPS` steps. If the first game differs when it is repeated after the others,
+    Games are played for at most `MAX_STEPS` steps. If the first game differs when it is repeated after the others,
     this is noted and not a violation, since an agent may depend on the clock. Raises MoemctsError if the agent has no
     name.
     """
@@ -251,7 +251,7 @@ def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> lis
         chance=chance_of(num_players, seed, index),
     )
     joints = list[list[int]]()
-    for (step,) in itertools.islice(play(game, [table]), MOST_STEPS):
+    for (step,) in itertools.islice(play(game, [table]), MAX_STEPS):
         for player in step.players:
             failure = step.failures.get(player)
             found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"

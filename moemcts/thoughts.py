@@ -9,9 +9,9 @@ from functools import partial
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
+from moemcts.cancellation import check_cancelled
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import Views
-from moemcts.stopping import check_wanted
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -24,13 +24,13 @@ Thought = Generator[Question, Evaluation, T]
 def think(thought: Thought[T]) -> T:
     """Runs a thought to its end and returns its result; evaluates its questions synchronously.
 
-    Raises Stopped before a question if the work has been cancelled.
+    Raises Cancelled before a question if the work has been cancelled.
     """
     go_on: Callable[[], Question] = partial(next, thought)
     try:
         while True:
             evaluator, views = go_on()
-            check_wanted()
+            check_cancelled()
             try:
                 go_on = partial(thought.send, evaluator.evaluate(views))
             except Exception as error:
@@ -78,10 +78,10 @@ class Flight(Generic[K, T]):
     def land(self) -> tuple[K, T]:
         """Returns the key and the result of the next finished thought.
 
-        Raises the thought's exception, IndexError if there is none, Stopped if the work has been cancelled.
+        Raises the thought's exception, IndexError if there is none, Cancelled if the work has been cancelled.
         """
         while not self._done:
-            check_wanted()
+            check_cancelled()
             key, thought, answer = self._asking.popleft()
             error = answer.exception()
             self._go_on(

@@ -25,10 +25,10 @@ CARD = "card.toml"
 """Describes experts that come with a plugin, in addition to their manifest: how they were made, how good they are."""
 LARGEST = 2**30
 """Maximum size of a downloaded file, in bytes."""
-LARGEST_MANIFEST = 2**20
-LARGEST_SUM = 2**32
+MAX_MANIFEST = 2**20
+MAX_SUM = 2**32
 """Maximum total size of downloaded experts, in bytes."""
-MOST_FILES = 64
+MAX_FILES = 64
 """Maximum number of files of downloaded experts, excluding the manifest."""
 _FILE = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors")
 _SCHEME = re.compile(r"^(https?):/+")
@@ -150,8 +150,8 @@ def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
     if (folder / MANIFEST).exists():
         return folder
     fetch = source()
-    content = fetch(MANIFEST, LARGEST_MANIFEST)
-    left = LARGEST_SUM
+    content = fetch(MANIFEST, MAX_MANIFEST)
+    left = MAX_SUM
     for file, sha256 in _files(reference, content).items():
         weights = fetch(file, min(LARGEST, left))
         left -= len(weights)
@@ -164,7 +164,7 @@ def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
 
 def _files(reference: str, manifest: bytes) -> dict[str, str]:
     """Returns the files that a manifest names with their SHA-256, which is empty for a gate, as its fingerprint is
-    checked on loading; raises DamagedFile for files other than safetensors and for more than `MOST_FILES`.
+    checked on loading; raises DamagedFile for files other than safetensors and for more than `MAX_FILES`.
     """
     try:
         told = tomllib.loads(manifest.decode())
@@ -173,8 +173,8 @@ def _files(reference: str, manifest: bytes) -> dict[str, str]:
             files[str(told["gate"]["file"])] = ""
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
         raise DamagedFile(f"{reference}: {MANIFEST} is no manifest of experts: {error}") from error
-    if len(files) > MOST_FILES:
-        raise DamagedFile(f"{reference}: expected at most {MOST_FILES} files beside the manifest, got {len(files)}")
+    if len(files) > MAX_FILES:
+        raise DamagedFile(f"{reference}: expected at most {MAX_FILES} files beside the manifest, got {len(files)}")
     for file in files:
         if not _FILE.fullmatch(file):
             raise DamagedFile(f"{reference}: expected files *.safetensors beside the manifest, got {file!r}")

@@ -106,7 +106,7 @@ Those of every game: `random`, `flat`, `uct`, experts.
 ## Sources
 
 google-deepmind/open_spiel; Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games*, 2019."""
-MOST_SECONDS = 600
+MAX_SECONDS = 600
 """Processor time limit for the laws of one game, which is played once at random."""
 
 
@@ -178,7 +178,7 @@ def check(names: list[str]) -> list[str]:
     for name in names:
         started, laws, broken = time.process_time(), [], ""
         try:
-            with _at_most(MOST_SECONDS):
+            with _at_most(MAX_SECONDS):
                 laws = check_game(OpenSpielGame(name), num_games=1)
         except Exception as error:
             broken = f"{type(error).__name__}: {error}"

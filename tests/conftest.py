@@ -74,5 +74,5 @@ def _machine_is_small_and_soon_known() -> Iterator[None]:
             for module in (run, match, playing):
                 patch.setattr(module, "num_cores", lambda: 1)
             patch.setattr(choice, "measure", functools.partial(measurement.measure, budget=0.05))
-            patch.setattr(estimate, "MOMENT", 0.005)
+            patch.setattr(estimate, "MEASURE_SECONDS", 0.005)
         yield

@@ -10,7 +10,7 @@ from typing import Any
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.settings import validate
-from moemcts.work.progress import Advance, Progress, Silence
+from moemcts.work.progress import Advance, NoProgress, Progress
 
 SMALL: dict[str, Any] = {
     "game": "tictactoe",
@@ -30,8 +30,8 @@ NOT_COMPARED = {"timings.jsonl", "env.json", "done.json"}
 
 def work(run: SelfPlay, progress: Progress | None = None) -> SelfPlay:
     """Completes a run, without a report."""
-    with run.opened():
-        run.work(progress or Silence())
+    with run.locked():
+        run.work(progress or NoProgress())
     return run
 
 
@@ -53,7 +53,7 @@ class Killed(BaseException):
     """An exception that no code catches, like the death of a process."""
 
 
-class Deadly(Silence):
+class Deadly(NoProgress):
     """Raises `Killed` at the `count`-th progress report within a task."""
 
     def __init__(self, task: str, count: int) -> None:

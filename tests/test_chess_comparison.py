@@ -14,7 +14,7 @@ from trained_for_tests import save_team
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
 from moemcts.runs.experiment.growth import grown, keep_growth
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 ROOT = Path(__file__).parent
 sys.path[:0] = [str(ROOT.parent / "benchmarks"), str(ROOT / "games" / "chess")]
@@ -257,7 +257,7 @@ def test_a_time_begins_with_a_training_and_is_that_of_one_network(
     more = "--minutes 0.01 --seeds 1 --scheme separated --gate lichess --device cpu --games 2 --network"
     given = [data, tmp_path / "run", "--start", start, *more.split(), NETWORK]
     options = chess_comparison.parser().parse_args([str(word) for word in given])
-    experiment = chess_comparison.begin(options, Silence())
+    experiment = chess_comparison.begin(options, NoProgress())
     assert Path(experiment.config.start) == start / "experts"
     assert experiment.config.training.epochs > 0
     with pytest.raises(SystemExit):

@@ -20,7 +20,7 @@ from moemcts.evaluation import (
     Evaluator,
     RolloutEvaluator,
     UniformEvaluator,
-    looks_at_batches,
+    is_batch_dependent,
     policy_probabilities,
 )
 from moemcts.experts import EACH, MAJORITY, MIXTURE, ExpertSet, Routing, route_mixture
@@ -108,13 +108,13 @@ def test_a_routing_of_ones_own_says_what_follows_from_it() -> None:
         return experts[int(weights.argmax(axis=1).max())].evaluate(views)
 
     experts = [Constant(0.0), Constant(0.1), Constant(0.2)]
-    team = ExpertSet(PlyGate([3, 6]), experts, routing=Routing(name="last", route=route_last, looks_at_batches=True))
-    assert looks_at_batches(team)
+    team = ExpertSet(PlyGate([3, 6]), experts, routing=Routing(name="last", route=route_last, is_batch_dependent=True))
+    assert is_batch_dependent(team)
     assert team.evaluate(some_views(MIDDLE, OPENING)).value.tolist() == pytest.approx([0.1, 0.1])
     with pytest.raises(ValueError, match="each or stacked, with a queue, got last"):
         SearchAgent(NativeConnectFour(), team, SearchConfig(simulations=4), queue=8)
     one = ExpertSet(SinglePhase(), [team])
-    assert looks_at_batches(one), "what experts depend on, the set of them does"
+    assert is_batch_dependent(one), "what experts depend on, the set of them does"
 
 
 def test_a_mixture_is_convex_in_probabilities_and_values() -> None:

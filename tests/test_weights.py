@@ -158,9 +158,9 @@ def test_nobody_elsewhere_leads_to_this_machine() -> None:
 @pytest.mark.parametrize(
     ("name", "most", "told"),
     [
-        ("LARGEST_MANIFEST", 10, r"manifest\.toml: it has more than the 10 bytes that are taken of it"),
+        ("MAX_MANIFEST", 10, r"manifest\.toml: it has more than the 10 bytes that are taken of it"),
         ("LARGEST", 100, r"expert-0\.safetensors: it has more than the 100 bytes"),
-        ("MOST_FILES", 2, "expected at most 2 files beside the manifest, got 3"),
+        ("MAX_FILES", 2, "expected at most 2 files beside the manifest, got 3"),
     ],
 )
 def test_downloads_are_bounded(
@@ -174,7 +174,7 @@ def test_downloads_are_bounded(
 
 def test_downloads_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = (save_team(tmp_path / "team") / "expert-0.safetensors").stat().st_size
-    monkeypatch.setattr(weights, "LARGEST_SUM", size + 10)
+    monkeypatch.setattr(weights, "MAX_SUM", size + 10)
     with served(tmp_path) as address, pytest.raises(MoemctsError, match=r"expert-1\.safetensors: .* the 10 bytes"):
         weights.folder_of(f"{address}/team")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 PART = 15 * 2**20
-MOST_PARTS = 4
+MAX_PARTS = 4
 STATES = "stages"
 """The folders of a training that are needed only to resume it."""
 RESUME, GOOD = "resume.safetensors", "good.safetensors"
@@ -28,7 +28,7 @@ def pack(
     for old in parts(folder.name, target):
         old.unlink()
     found = _packed(folder, target, with_states=not is_done, is_left_out=is_left_out)
-    if len(found) > MOST_PARTS and not is_done:
+    if len(found) > MAX_PARTS and not is_done:
         print(f"{folder.name}: its state is larger than what travels and stays here", flush=True)
         found = _packed(folder, target, with_states=False, is_left_out=is_left_out)
     return found

@@ -28,7 +28,7 @@ CONTROL = "round-robin"
 GATES = ("lichess", CONTROL)
 SECONDS = 120.0
 """Duration of the first network's training; each training that starts from it sees half as many positions."""
-MOST_PASSES = 2.0
+MAX_PASSES = 2.0
 ROWS = "chess.jsonl"
 """The rows of the comparison, which belong to the results of chess."""
 
@@ -118,7 +118,7 @@ class GpuSet:
         training["epochs"] = 100 / samples
         if self.amounts.seconds:
             rate = chess_comparison.training_rate(config, self.data)
-            training["epochs"] = min(self.amounts.seconds * rate / samples, MOST_PASSES)
+            training["epochs"] = min(self.amounts.seconds * rate / samples, MAX_PASSES)
         words = ["train", "--game", self.game, "--data", str(self.data), "--network", self.network]
         words += ["--gate", "lichess", "--scheme", "single", "--seed", str(self.seed), "--out", str(self.first)]
         return words + [

@@ -25,7 +25,7 @@ NUMBERS = "stats.json"
 """The file with a dataset's statistics, next to its figures."""
 _MISSING = "–"
 """Shown for a phase that no game reached."""
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Number of skipped games whose errors are shown: a file that is not PGN is full of them."""
 
 GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
@@ -96,12 +96,12 @@ def annotate_games(
     from moemcts.store import write_text
     from moemcts.weights import default_weights
     from moemcts_chess.annotation import table
-    from moemcts_chess.game import MOST_PLIES
+    from moemcts_chess.game import MAX_PLIES
     from moemcts_chess.openings import pgn_games, quiet_builder
     from moemcts_chess.pgn import text_of
 
     # The game has gone on, however long it was.
-    made = _chess(extend_reference(game, {"max_plies": MOST_PLIES}) if "max_plies" not in game else game)
+    made = _chess(extend_reference(game, {"max_plies": MAX_PLIES}) if "max_plies" not in game else game)
     if out.exists():
         raise UsageError(f"expected a new file, got --out {out}, which exists")
     if not (judge := agent or default_weights(made)):
@@ -149,13 +149,13 @@ def _judged(
                     raise ValueError("it has no moves")
             except ValueError as error:
                 num_left_out += 1
-                if num_left_out <= MOST_NAMED:
+                if num_left_out <= MAX_NAMED:
                     progress.say(f"game {number} is left out: {error}")
             else:
                 yield read, annotate(game, read, states, agent, gate, seed=seed)
             advance(number, len(found))
-    if num_left_out > MOST_NAMED:
-        progress.say(f"{counted(num_left_out - MOST_NAMED, 'more game')} left out")
+    if num_left_out > MAX_NAMED:
+        progress.say(f"{counted(num_left_out - MAX_NAMED, 'more game')} left out")
 
 
 def _print_judged(rows: Sequence[Mapping[str, Any]], title: str) -> None:

@@ -21,7 +21,7 @@ from moemcts.agents import Decision, Seat
 from moemcts.errors import AgentFailure, Failure, MoemctsError, UsageError, unknown_name
 from moemcts.game import Game, Views
 from moemcts_chess.game import VARIANTS
-from moemcts_chess.score import MOST_CENTIPAWNS, value_of_centipawns
+from moemcts_chess.score import MAX_CENTIPAWNS, value_of_centipawns
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ class UciAgent:
     def _value(self, info: chess.engine.InfoDict) -> float | None:
         if "score" not in info:
             return None
-        score = info["score"].relative.score(mate_score=MOST_CENTIPAWNS)
+        score = info["score"].relative.score(mate_score=MAX_CENTIPAWNS)
         return value_of_centipawns(score or 0, self._game.spec.name)
 
     async def _start(self) -> chess.engine.UciProtocol:

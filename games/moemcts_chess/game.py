@@ -28,7 +28,7 @@ WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, as they have no castling."""
 
 NUM_CHESS960 = 960
-MOST_PLIES = 1_000_000
+MAX_PLIES = 1_000_000
 """The largest number of plies that a packed position can count."""
 
 
@@ -51,8 +51,8 @@ class ChessGame(Game[core.ChessState]):
             raise unknown_name("plane set", planes, known)
         if policy is not None and policy not in (known := core.chess_policy_maps(variant)):
             raise unknown_name(f"policy map for {variant}", policy, known)
-        if max_plies is not None and not 0 < max_plies <= MOST_PLIES:
-            raise UsageError(f"expected max_plies from 1 to {MOST_PLIES}, got {max_plies}")
+        if max_plies is not None and not 0 < max_plies <= MAX_PLIES:
+            raise UsageError(f"expected max_plies from 1 to {MAX_PLIES}, got {max_plies}")
         self.rules = core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)
         self.variant = variant
         self.spec = GameSpec(

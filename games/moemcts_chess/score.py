@@ -8,7 +8,7 @@ BASES = {"chess": 1.4, "chess960": 1.4}
 """Bases of the logarithm, by game, in CrazyAra's engine (`value_to_centipawn`, since 2021-05)."""
 BASE = 1.2
 """The base for all other variants."""
-MOST_CENTIPAWNS = 9999
+MAX_CENTIPAWNS = 9999
 """Represents a value of 1, which no finite number of centipawns reaches."""
 
 
@@ -20,9 +20,9 @@ def centipawns(value: float, game: str) -> int:
     """
     distance = 1 - abs(value)
     if distance <= 0:
-        return round(math.copysign(MOST_CENTIPAWNS, value))
+        return round(math.copysign(MAX_CENTIPAWNS, value))
     pawns = -math.log(distance) / math.log(BASES.get(game, BASE))
-    return round(math.copysign(min(100 * pawns, MOST_CENTIPAWNS), value))
+    return round(math.copysign(min(100 * pawns, MAX_CENTIPAWNS), value))
 
 
 def value_of_centipawns(score: float, game: str) -> float:

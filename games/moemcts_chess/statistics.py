@@ -91,13 +91,13 @@ def read_datasets(folder: Path, game: Game) -> list[Records]:
     Raises UsageError if there is none.
     """
     from moemcts.learn.data.shards import read_shards
-    from moemcts.runs.sources import written_game
+    from moemcts.runs.sources import game_of_dataset
     from moemcts.store import MANIFEST
 
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders:
         raise UsageError(f"expected a dataset in {folder}, found no {MANIFEST}")
-    return [shard for part in folders for shard in read_shards(part, written_game(part, game))[1]]
+    return [shard for part in folders for shard in read_shards(part, game_of_dataset(part, game))[1]]
 
 
 def collect(shards: Iterable[Records], game: Game, gate: PhaseGate) -> Statistics:

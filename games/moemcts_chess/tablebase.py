@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.evaluation import Evaluation, Evaluator, Wrapping
+from moemcts.evaluation import Evaluation, Evaluator, EvaluatorWrapper
 from moemcts.game import Action, FloatArray, Views
 from moemcts.native import core
 from moemcts_chess.game import ChessGame
@@ -70,7 +70,7 @@ class Tablebase:
         return None if found is None else [RankedMove(*move) for move in found]
 
 
-class TablebaseEvaluator(Wrapping):
+class TablebaseEvaluator(EvaluatorWrapper):
     """Uses another evaluator's policy, and the tables' values if available."""
 
     def __init__(self, evaluator: Evaluator, tables: Tablebase) -> None:

@@ -126,7 +126,7 @@ class Pommerman(Game[native.State]):
         return native.Search
 
 
-MOST_STEPS = 9999
+MAX_STEPS = 9999
 """The largest number of steps of a game."""
 
 
@@ -150,8 +150,8 @@ def variant(
     if timeout not in ("tie", "loss"):
         raise ValueError(f"expected timeout 'tie' or 'loss', got {timeout!r}")
     for name, number, least in (("first_collapse", first_collapse, 0), ("max_steps", max_steps, 1)):
-        if number is not None and not least <= number <= MOST_STEPS:
-            raise ValueError(f"expected {name} from {least} to {MOST_STEPS}, got {number}")
+        if number is not None and not least <= number <= MAX_STEPS:
+            raise ValueError(f"expected {name} from {least} to {MAX_STEPS}, got {number}")
     rules = native.Rules(env, first_collapse=first_collapse, max_steps=max_steps, timeout_is_loss=timeout == "loss")
     return Pommerman(rules, corners=corners, discount=discount)
 

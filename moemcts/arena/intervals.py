@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Interval = tuple[float, float]
 
-FEWEST_DEGREES = 14
+MIN_DEGREES = 14
 """Degrees of freedom from which on Student's t is close to normal."""
 _ROUNDING = 1e-9
 """Relative tolerance within which sums of values count as equal."""
@@ -312,7 +312,7 @@ def agreed_variance(
     """
     missed = share_missed(num_clusters, confidence=confidence) if num_clusters else 1.0
     # That interval is exact for few groups too, so it must not be divided by the quantile of a heavy-tailed t.
-    degrees = max(num_clusters - 1, FEWEST_DEGREES)
+    degrees = max(num_clusters - 1, MIN_DEGREES)
     error = missed * max(mean - bounds[0], bounds[1] - mean) / t_quantile((1 + confidence) / 2, degrees)
     return float(error**2)
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
-from moemcts.store import as_read, parse_json, read_bytes, write_bytes
+from moemcts.store import json_round_trip, parse_json, read_bytes, write_bytes
 
 _SYNC_SECONDS = 2.0
 
@@ -34,7 +34,7 @@ class Journal:
         """
         self.path = path
         self._lines: list[dict[str, Any]] = []
-        expected = as_read(header)
+        expected = json_round_trip(header)
         if path.exists() and not path.is_file():
             raise MoemctsError(f"cannot write {path}: expected a file")
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)

@@ -23,9 +23,9 @@ MEASURED_GAMES = 32
 """Number of random games, played for up to twice as many plies, from which the usual length is estimated."""
 BOARDS_PER_SEED = 1_000_000
 """Number of start positions reserved for each seed."""
-MOST_IN_VAIN = 1000
+MAX_IN_VAIN = 1000
 """Maximum number of consecutive games that end before an opening is found."""
-MOST_REPEATED = 1000
+MAX_REPEATED = 1000
 """Number of consecutive repeated positions after which repeats are accepted."""
 
 NO_LINES = "expected a file of lines of moves to take {plies} plies of, but {path} is one of positions"
@@ -124,7 +124,7 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
 
     For games with a single start position, in which deterministic agents would repeat one game over and over. Positions
     in which a player is already decided are skipped. Rewards of the random plies are not counted: games start at their
-    openings. Positions are distinct as long as new ones are found: after MOST_REPEATED consecutive repeats, repeats are
+    openings. Positions are distinct as long as new ones are found: after MAX_REPEATED consecutive repeats, repeats are
     accepted. Asking for fewer openings gives a prefix. Raises UsageError if games are over or decided by then,
     GameFailure if the game fails.
     """
@@ -133,7 +133,7 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     num_repeated = num_in_vain = 0
     seed = first
     while len(openings) < num_openings:
-        if num_in_vain > MOST_IN_VAIN:
+        if num_in_vain > MAX_IN_VAIN:
             raise UsageError(
                 f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_in_vain} in a "
                 "row were over or decided for somebody; take fewer --random-plies"
@@ -145,7 +145,7 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
         num_in_vain = 0 if is_open else num_in_vain + 1
         if is_open:
             num_repeated = num_repeated + 1 if key in seen else 0
-            if not 0 < num_repeated <= MOST_REPEATED:
+            if not 0 < num_repeated <= MAX_REPEATED:
                 openings.append(Opening(f"seed {seed}", state))
                 seen.add(key)
         seed += 1

@@ -15,7 +15,7 @@ from moemcts.arena.records import GameRecord, Lineup, check_moves, key_of
 from moemcts.arena.schedules import Remake, Schedule
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
-from moemcts.work import Here, Report, Workers
+from moemcts.work import InProcess, Report, Workers
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def play_match(
                     file.append(message.to_json())
                 take(message if keep_thoughts else replace(message, decisions=()))
 
-            _play(game, schedule, conditions, left, share, workers or Here(), hear)
+            _play(game, schedule, conditions, left, share, workers or InProcess(), hear)
         except _Decided:
             return tuple(played.in_order)
     return (*played.in_order, *(played.early[index] for index in sorted(played.early)))
@@ -142,7 +142,7 @@ def _play(
         if num_workers > 1:
             conditions = replace(conditions, max_parallel=max(1, conditions.max_parallel // workers.count))
     if schedule.remake is None or len(shares) <= 1:
-        Here().map(PlayHere(game, schedule.lineups, conditions), shares, on_report=hear)
+        InProcess().map(PlayHere(game, schedule.lineups, conditions), shares, on_report=hear)
     else:
         # Agents are created for each share, in this process too: what they remember of other shares must not have an
         # effect.

@@ -88,7 +88,7 @@ class Ratings:
         return self.names.index(name)
 
 
-MOST_ORDERED = 6
+MAX_ORDERED = 6
 """Maximum number of tied players for which all orders are enumerated."""
 
 
@@ -96,7 +96,7 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     """Returns the Plackett-Luce strengths of the rankings; Bradley-Terry if games have two players.
 
     Agent i comes first among those left with probability w_i / sum of w, and Elo is 400 log10 w. A tie counts as all
-    orders of the tied with equal weight, so a draw of two is half a win for each; a tie of more than `MOST_ORDERED` as
+    orders of the tied with equal weight, so a draw of two is half a win for each; a tie of more than `MAX_ORDERED` as
     the cyclic orders with constant step, starting from each of them. Every agent also ties `prior_games` games against
     one of mean strength: without these, an agent that wins all games has no finite rating. The likelihood is that of
     Hunter, Annals of Statistics 32 (2004) 384-406; Newton's method finds its maximum in a few steps where his MM
@@ -148,7 +148,7 @@ def _stages(kind: _Kind) -> Iterable[tuple[tuple[str, ...], str, float]]:
 def _choices(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str], float]]:
     """Yields which of a tied group may be left, which of these may come first, and the weight of each."""
     num_tied = len(group)
-    if num_tied > MOST_ORDERED:
+    if num_tied > MAX_ORDERED:
         steps = [step for step in range(1, num_tied) if math.gcd(step, num_tied) == 1]
         for start, step in product(range(num_tied), steps):
             order = [group[(start + place * step) % num_tied] for place in range(num_tied)]

@@ -19,7 +19,7 @@ SprtDecision = Literal["H0", "H1", "undecided"]
 
 ELO_PER_SIGMA = 800 / math.log(10)
 """Normalized Elo of one standard deviation per game (M. Van den Bergh, Comments on Normalized Elo)."""
-MOST_ELO = 2000
+MAX_ELO = 2000
 """Limit for sequential tests; at this difference, one game in 100,000 is lost."""
 _Z95_TWO_SIDED = 1.959963984540054
 
@@ -156,8 +156,8 @@ class Sprt:
 
     def __post_init__(self) -> None:
         for elo in (self.elo0, self.elo1):
-            if not -MOST_ELO <= elo <= MOST_ELO:
-                raise ValueError(f"expected differences between -{MOST_ELO} and {MOST_ELO} Elo, got {elo}")
+            if not -MAX_ELO <= elo <= MAX_ELO:
+                raise ValueError(f"expected differences between -{MAX_ELO} and {MAX_ELO} Elo, got {elo}")
         if not self.elo0 < self.elo1:
             raise ValueError(f"expected elo0 < elo1, got {self.elo0} and {self.elo1}")
         if not (self.alpha > 0 and self.beta > 0 and self.alpha + self.beta < 1):

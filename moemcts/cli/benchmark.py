@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from moemcts.runs.benchmark import DoUnit
+    from moemcts.runs.benchmark import UnitRunner
     from moemcts.runs.suite import Unit
 
 SUITE = Path("benchmarks/suite.toml")
@@ -41,7 +41,7 @@ def benchmark(
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.leaderboard import leaderboard
     from moemcts.report.page import write_report
-    from moemcts.runs.benchmark import DoUnit
+    from moemcts.runs.benchmark import UnitRunner
     from moemcts.runs.suite import labels, read_suite
     from moemcts.store import exclusive, write_text
 
@@ -49,7 +49,7 @@ def benchmark(
     folder = out or Path("runs") / f"suite-{preset}"
     progress = ConsoleProgress()
     progress.say(f"{folder}: {labels(units)}")
-    do = DoUnit(folder.absolute(), allow_programs=allow_programs)
+    do = UnitRunner(folder.absolute(), allow_programs=allow_programs)
     for unit in units:
         do.check(unit)
     if dry_run:
@@ -86,7 +86,7 @@ def _plan(unit: Unit) -> dict[str, Any]:
     }
 
 
-def _work(do: DoUnit, units: Sequence[Unit], count: int, progress: Any) -> list[dict[str, Any]]:
+def _work(do: UnitRunner, units: Sequence[Unit], count: int, progress: Any) -> list[dict[str, Any]]:
     from moemcts.work import num_cores, workers
 
     crew = workers(min(count or num_cores(), len(units)), hint="the same command goes on")

@@ -155,7 +155,10 @@ def _check_registration(reference: str) -> list[Law]:
         raise MoemctsError(f"game {reference} is registered with what there is not: {error}") from error
     laws = [Law("settings, search and presets name what there is", len(tables))]
     strays = [stray for lines in plugins().strays(entry.name).values() for stray in lines]
-    return [*laws, *(Law("what its plugin registers is for games that there are", 0, stray) for stray in strays)]
+    return [
+        *laws,
+        *(Law("what its plugin registers is for games that there are", 0, stray) for stray in strays),
+    ]
 
 
 def _check_board(game: Game, seed: int) -> list[Law]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BASELINES = ("zero", "mean")
 NUM_POSITIONS = 64
 """Default number of positions to average over, per phase."""
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """The paper (section 5) finds 20 to 300 sufficient; all points of a position are in memory at once."""
 
 
@@ -36,7 +36,7 @@ def explain(
         int | None,
         typer.Option(min=1, help=f"Positions of --data to average over, per phase; {NUM_POSITIONS} by default."),
     ] = None,
-    steps: Annotated[int, typer.Option(min=2, max=MOST_STEPS, help="Points between baseline and position.")] = 64,
+    steps: Annotated[int, typer.Option(min=2, max=MAX_STEPS, help="Points between baseline and position.")] = 64,
     baseline: Annotated[
         str, typer.Option(help="What positions are compared with: zero, or mean of the data.")
     ] = "zero",

@@ -20,8 +20,8 @@ ROOT = "moemcts"
 DATA = "data"
 OPEN = (ROOT, DATA)
 """The groups that plugins may add commands to."""
-_MOST_COLUMNS = 80
-_LEAST_COLUMNS = 24
+_MAX_COLUMNS = 80
+_MIN_COLUMNS = 24
 _NARROW = 60
 """Below this width, the help of an option is printed below it instead of beside it."""
 
@@ -33,7 +33,7 @@ class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type
     """Formats help to the width of the terminal, up to 80 columns."""
 
     def __init__(self, *_: object, **__: object) -> None:
-        self._columns = max(_LEAST_COLUMNS, min(shutil.get_terminal_size().columns, _MOST_COLUMNS))
+        self._columns = max(_MIN_COLUMNS, min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
         super().__init__(width=self._columns - 2)
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:

@@ -16,7 +16,7 @@ from moemcts.cli.interruptions import came_just_now, interruptions, terminations
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Errors of a standard output that cannot be written; for files see `moemcts.store`."""
-_MOST_CHARACTERS = 80
+_MAX_CHARACTERS = 80
 """The maximum length of a file name in an error."""
 _TRACEBACK = "MOEMCTS_TRACEBACK"
 """The environment variable that enables tracebacks for errors of plugins."""
@@ -62,9 +62,9 @@ def _run() -> None:
     # override this by setting the variable.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from moemcts.errors import NOT_THERE, MoemctsError
-    from moemcts.garbage import collect_rarely
+    from moemcts.garbage import raise_gc_threshold
 
-    collect_rarely()
+    raise_gc_threshold()
     try:
         from moemcts.cli.app import make_app
 
@@ -88,7 +88,7 @@ def _run() -> None:
     except Exception as error:
         from moemcts.plugins import plugins
 
-        if os.environ.get(_TRACEBACK) or not (told := plugins().blamed(error)):
+        if os.environ.get(_TRACEBACK) or not (told := plugins().plugin_of_error(error)):
             raise
         _leave(f"error: {told}; with {_TRACEBACK}=1 all calls are shown", 1)
     sys.exit(code)  # type: ignore[arg-type]
@@ -133,7 +133,7 @@ def _open_streams() -> None:
 
 def _shortened(name: object) -> str:
     text = repr(os.fsdecode(name)) if isinstance(name, str | bytes | os.PathLike) else repr(name)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
 
 
 def _leave(line: str, code: int) -> NoReturn:

@@ -16,8 +16,8 @@ from moemcts.arena.solo import SoloResult
 from moemcts.arena.verdict import FEW_GAMES, counted, elo_verdict
 from moemcts.cli.consoles import add_row, print_table, ruled_table, table_console
 
-MOST_FAILURES = 5
-FEWEST_PAIRS = 10
+MAX_FAILURES = 5
+MIN_PAIRS = 10
 """With fewer pairs, the standard deviation is too uncertain for a normalized Elo."""
 
 
@@ -71,7 +71,7 @@ def _evidence(result: DuelResult) -> list[str]:
     if any(pairs):
         told = " ".join(map(str, pairs))
         line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}"
-        if sum(pairs) >= FEWEST_PAIRS and (measured := normalized_elo(pairs)):
+        if sum(pairs) >= MIN_PAIRS and (measured := normalized_elo(pairs)):
             normalized, error = measured
             line += f"; normalized Elo {normalized:+z.1f} ± {error:.1f}"
         lines.append(line)
@@ -182,9 +182,9 @@ def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
             "(--openings FILE) give more games"
         )
     failures = [record for record in records if record.failure]
-    lines += [f"game {record.index + 1}, {record.termination}: {record.failure}" for record in failures[:MOST_FAILURES]]
-    if len(failures) > MOST_FAILURES:
-        lines.append(f"and {counted(len(failures) - MOST_FAILURES, 'more game')} in which an agent failed")
+    lines += [f"game {record.index + 1}, {record.termination}: {record.failure}" for record in failures[:MAX_FAILURES]]
+    if len(failures) > MAX_FAILURES:
+        lines.append(f"and {counted(len(failures) - MAX_FAILURES, 'more game')} in which an agent failed")
     return lines
 
 

@@ -12,7 +12,7 @@ from moemcts.errors import UsageError
 
 RANDOM_START = "where games always start alike, 4 by default or half of a short game"
 """Part of the help on random plies."""
-MOST_GAMES = 1_000_000
+MAX_GAMES = 1_000_000
 """The most games that a command plays: openings for more take minutes and hundreds of megabytes to prepare."""
 
 AllowPrograms = Annotated[
@@ -43,8 +43,8 @@ TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event fi
 
 def check_num_games(option: str, number: int | None) -> None:
     """Raises UsageError for more games than a command plays, probably a typing error."""
-    if number is not None and number > MOST_GAMES:
-        raise UsageError(f"expected at most {option} {MOST_GAMES}, got {number}")
+    if number is not None and number > MAX_GAMES:
+        raise UsageError(f"expected at most {option} {MAX_GAMES}, got {number}")
 
 
 def check_effects(options: Mapping[str, object], reason: str) -> None:

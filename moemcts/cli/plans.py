@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moemcts.runs import Run
     from moemcts.runs.experiment.estimate import Estimate
 
-_LONGEST_NAME = 120
+_MAX_NAME = 120
 """Maximum length of a folder's name in characters; file systems allow 255 bytes."""
 
 
@@ -36,5 +36,5 @@ def estimate_line(expected: Estimate, resumed: Path | None) -> str:
 
 def new_folder(game: str, words: list[str], given: Given) -> Path:
     """Returns a new folder under runs/, named after its game, the given words and its size."""
-    name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, *given.sizes]))[:_LONGEST_NAME]
+    name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, *given.sizes]))[:_MAX_NAME]
     return Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}_{name}"

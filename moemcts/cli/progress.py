@@ -30,8 +30,8 @@ _GAP = 2
 """Columns between the parts of a bar's line."""
 _NAME = 22
 """Columns for a task's name if there is room, which aligns the bars."""
-_LEAST_BAR, _LONGEST_BAR = 10, 30
-_LEAST_NOTE = 16
+_MIN_BAR, _MAX_BAR = 10, 30
+_MIN_NOTE = 16
 """Minimum columns for a truncated note."""
 _STYLES = {"rate": "cyan", "elapsed": "progress.elapsed", "time": "progress.remaining"}
 
@@ -124,18 +124,18 @@ class Bar:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         bar = "bar"
-        parts = self._parts() | {bar: " " * _LEAST_BAR if self._total else ""}
+        parts = self._parts() | {bar: " " * _MIN_BAR if self._total else ""}
         room = options.max_width - cell_len(self._name)
         shown = dict[str, str]()
         for part in ("count", "time", "note", bar, "rate", "elapsed"):
             text = parts[part]
-            if part == "note" and room - _GAP >= _LEAST_NOTE and cell_len(text) > room - _GAP:
+            if part == "note" and room - _GAP >= _MIN_NOTE and cell_len(text) > room - _GAP:
                 text = set_cell_size(text, room - _GAP - 1) + "…"
             if text and cell_len(text) + _GAP <= room:
                 shown[part] = text
                 room -= cell_len(text) + _GAP
         padding = max(0, min(room, _NAME - cell_len(self._name)))
-        length = min(_LONGEST_BAR, _LEAST_BAR + room - padding)
+        length = min(_MAX_BAR, _MIN_BAR + room - padding)
         line = Table.grid(padding=(0, _GAP, 0, 0))
         cells: list[Text | ProgressBar] = [Text(self._name + " " * padding, overflow="ellipsis")]
         for part in (bar, "count", "rate", "elapsed", "time", "note"):

@@ -100,7 +100,7 @@ def selfplay(
     if resume is None:
         run.write()
     elif generations is not None:
-        with run.opened():
+        with run.locked():
             run.keep_settings()
     if tensorboard:
         _follow(run)

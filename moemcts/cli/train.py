@@ -71,7 +71,7 @@ def train(
     from moemcts.report.training_events import followed
     from moemcts.runs import Training
     from moemcts.runs.finishing import finish
-    from moemcts.work.progress import Silence
+    from moemcts.work.progress import NoProgress
 
     if tensorboard:
         check_installed()
@@ -89,7 +89,7 @@ def train(
         raise UsageError("expected --resume alone: a training goes on with the settings in its config.toml")
     else:
         training = Training.load(resume, allow_programs=allow_programs)
-    progress: Progress = ConsoleProgress() if ranks.is_first else Silence()
+    progress: Progress = ConsoleProgress() if ranks.is_first else NoProgress()
     progress.say(headline(training))
     if dry_run:
         if ranks.is_first:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from moemcts.errors import MOST_CHARACTERS
+from moemcts.errors import MAX_CHARACTERS
 from moemcts.game import CHANCE, Game, Player, State, any_of
 
 TOLERANCE = 1e-5
 """Tolerance for sums of float32 numbers."""
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 """The largest seed, of games and of perceived positions."""
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def placed(place: str) -> Iterator[None]:
 def written(game: Game, state: State) -> str:
     """Returns a position's text for error messages, truncated if long; its type if it cannot be formatted."""
     try:
-        return f"{game.format_state(state)!r:.{MOST_CHARACTERS}}"
+        return f"{game.format_state(state)!r:.{MAX_CHARACTERS}}"
     except Exception:
         return f"one of type {type(state).__name__}"
 

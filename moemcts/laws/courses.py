@@ -16,7 +16,7 @@ NUM_REPLAYS = 5
 """Number of times each game is replayed, as rare randomness is not found at once."""
 NUM_OTHERS = 8
 """Number of joint actions that are played in each position in addition to the one the game continues with."""
-MOST_PACKED = 64
+MAX_PACKED = 64
 """Number of views of a game, evenly spaced, that are packed together."""
 MAPPED = "symmetries map games to games"
 
@@ -71,7 +71,7 @@ def check_course(game: Game, course: Course, seed: int, laws: Laws) -> None:
         _check_end(game, course.states, laws)
         _check_decided(game, course.states, laws)
         pairs = [(state, player) for state in course.states for player in state.active_players if player != CHANCE]
-        check_views(game, spread(pairs, MOST_PACKED), laws)
+        check_views(game, spread(pairs, MAX_PACKED), laws)
         check_refusals(game, course.states[0], laws)
 
 

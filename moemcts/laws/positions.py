@@ -14,15 +14,15 @@ import numpy as np
 
 from moemcts.errors import MoemctsError, one_line
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, View, Views
-from moemcts.laws import LARGEST_SEED, TOLERANCE, Laws, returned, spread, written
+from moemcts.laws import MAX_SEED, TOLERANCE, Laws, returned, spread, written
 
 NUM_TIMES = 3
 """Number of times a position is queried again, since random answers may agree by chance."""
-MOST_ACTIONS = 1_000
+MAX_ACTIONS = 1_000
 """Maximum number of legal actions per position whose texts are checked; of more, evenly spaced ones are."""
-MOST_NAMES = 10_000
+MAX_NAMES = 10_000
 """Approximate maximum number of texts generated per position: parsing one generates those of all legal actions."""
-PERCEIVED = (0, 1, LARGEST_SEED)
+PERCEIVED = (0, 1, MAX_SEED)
 """Seeds of perceived positions."""
 NOTHING = ("", "?")
 """Texts that are unlikely to be valid positions or actions."""
@@ -261,7 +261,7 @@ def _check_chance(game: Game, state: State, laws: Laws) -> None:
         chances.shape == (len(outcomes),) and bool((chances >= 0).all()) and abs(float(chances.sum()) - 1) < TOLERANCE,
         lambda: f"got {chances} for the outcomes {outcomes}",
     )
-    for outcome in spread(outcomes, MOST_ACTIONS):
+    for outcome in spread(outcomes, MAX_ACTIONS):
         _action_written(game, state, CHANCE, outcome, laws)
 
 
@@ -287,11 +287,11 @@ def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -
 def _check_names(game: Game, state: State, player: Player, legal: Sequence[int], laws: Laws) -> None:
     """Checks the texts of legal actions, and that they can be parsed."""
     texts: dict[str, int] = {}
-    for action in spread(legal, MOST_ACTIONS):
+    for action in spread(legal, MAX_ACTIONS):
         text = _action_written(game, state, player, action, laws)
         first = texts.setdefault(text, action)
         laws.expect("no two actions are written alike", first == action, f"{first} and {action} are both {text!r}")
-    for text in spread(list(texts), max(1, MOST_NAMES // len(legal))):
+    for text in spread(list(texts), max(1, MAX_NAMES // len(legal))):
         action, found = texts[text], game.parse_action(state, player, text)
         laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
 

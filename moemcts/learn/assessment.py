@@ -14,7 +14,7 @@ from moemcts.game import FloatArray
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.learn.threads import torch_threads
-from moemcts.work.progress import Advance, unheard
+from moemcts.work.progress import Advance, ignore_progress
 
 CHUNK = 1024
 """Views per evaluated batch."""
@@ -49,7 +49,7 @@ class PhaseLosses:
 
 
 def phase_losses(
-    evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: PhaseGate, advance: Advance = unheard
+    evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: PhaseGate, advance: Advance = ignore_progress
 ) -> list[PhaseLosses]:
     """Returns one row per evaluator: its losses on the samples of each phase of the gate and on all samples.
 

@@ -29,8 +29,8 @@ from moemcts.learn.weights import (
     check_finite,
     check_state,
     load_state,
+    meta_network,
     network_state,
-    outline,
     state_bytes,
     state_of,
 )
@@ -236,7 +236,7 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
         network: nn.Module = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
         return network
 
-    expected = outline(blank)
+    expected = meta_network(blank)
     networks = [
         _load_expert(folder / entry["file"], entry["sha256"], blank, expected).eval() for entry in manifest["experts"]
     ]

@@ -17,13 +17,13 @@ PLAIN_FILE = r"^[A-Za-z0-9][\w.-]*$"
 """Pattern of file names in a manifest: files beside it, not in other folders."""
 
 
-class Told(BaseModel):
+class FileContent(BaseModel):
     """Base class for the content of files; values must have exactly the types that were written."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class Encoding(Told):
+class Encoding(FileContent):
     """Fingerprint of a game's encoding, see `encoding_fingerprint`."""
 
     planes: str

@@ -43,7 +43,7 @@ def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> 
             raise ForeignData(f"{where} is of another network: expected {name} {expected}, got {found}")
 
 
-def outline(blank: Callable[[], nn.Module]) -> nn.Module | None:
+def meta_network(blank: Callable[[], nn.Module]) -> nn.Module | None:
     """Returns a network on the meta device, without memory for weights; None if it cannot be created there."""
     try:
         with torch.device("meta"):

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
-from moemcts.experts import QUEUE, ROUTING_NAMES, ROUTINGS, ExpertSet, ValuedBy
+from moemcts.experts import QUEUE, ROUTING_NAMES, ROUTINGS, ExpertSet, PolicyValueSplit
 from moemcts.game import Game
 from moemcts.naming.folders import experts_in, folder_of
 from moemcts.naming.opponents import opponents_named, usual_opponents
@@ -161,12 +161,16 @@ class ExpertAgent(Frozen):
 
     def _evaluator(
         self, networks: LoadedNetworks, game: Game, inference: Inference, device: str
-    ) -> ExpertSet | ValuedBy:
+    ) -> ExpertSet | PolicyValueSplit:
         """Returns the evaluator of the search: these experts, combined with those of other folders if any are given."""
         experts = networks.expert_set(inference, device=device, routing=ROUTINGS.get(self.routing))
         if self.baseline is not None:
             experts = experts.only(self.only, self._others(self.baseline, game, inference, device))
-        return experts if self.value is None else ValuedBy(experts, self._others(self.value, game, inference, device))
+        return (
+            experts
+            if self.value is None
+            else PolicyValueSplit(experts, self._others(self.value, game, inference, device))
+        )
 
     def _others(self, reference: str, game: Game, inference: Inference, device: str) -> ExpertSet:
         """Returns the experts of another folder, run in the same way as these."""
@@ -186,7 +190,7 @@ class ExpertAgent(Frozen):
         is_left = (self.backend == AUTO, self.device == AUTO, is_precision_left)
         return {option: one for option, one, left in zip(CHOSEN, taken, is_left, strict=True) if left}
 
-    def _playing(self, experts: ExpertSet | ValuedBy, game: Game, name: str) -> Agent:
+    def _playing(self, experts: ExpertSet | PolicyValueSplit, game: Game, name: str) -> Agent:
         if not self.searches:
             return PolicyAgent(experts, name=name)
         model = opponents_named(self.opponents or usual_opponents(game), game)

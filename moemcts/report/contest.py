@@ -185,7 +185,7 @@ class Compared(Contest):
             is_baseline = arm == self.baseline
             looks: dict[str, Any] = {
                 "is_baseline": is_baseline,
-                "is_yardstick": not is_baseline and arm not in self.others,
+                "is_reference": not is_baseline and arm not in self.others,
             }
             value, (low, high), num_games = self.measured(arm, self.results)
             note = f"{num_games} games"

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from moemcts.arena.intervals import FEWEST_DEGREES, Interval, pooled_interval, t_quantile
+from moemcts.arena.intervals import MIN_DEGREES, Interval, pooled_interval, t_quantile
 from moemcts.errors import DamagedFile, UsageError
 from moemcts.experts import EACH
 from moemcts.report.page import Report, Section
@@ -174,7 +174,7 @@ def _variance(row: Row) -> float:
     if VARIANCE in row:
         return float(row[VARIANCE])
     half = max(row["high"] - row["points"], row["points"] - row["low"])
-    return float((half / t_quantile(0.975, max(row["games"] - 1, FEWEST_DEGREES))) ** 2)
+    return float((half / t_quantile(0.975, max(row["games"] - 1, MIN_DEGREES))) ** 2)
 
 
 def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:

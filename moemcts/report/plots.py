@@ -18,7 +18,6 @@ from moemcts.report.style import (
     PAPER,
     drawing,
     finish,
-    in_lines,
     legend_below,
     legend_beside,
     new_figure,
@@ -26,6 +25,7 @@ from moemcts.report.style import (
     phase_ink,
     phase_marker,
     whole_ticks,
+    wrap_text,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _LINE = 0.35
 """Extra height for each further line of a label, in rows."""
 _POINTS = 0.35
 """Extra height for the points under a row, in rows."""
-_LEAST_ELO = 100.0
+_MIN_ELO = 100.0
 """Minimum span of an Elo axis with open intervals: arrows to nearly the same number would look like certainty."""
 _FEW_VALUES = 30
 """Up to this many values of a timeline are drawn with markers."""
@@ -71,7 +71,7 @@ class Whisker:
     """Text at the right, such as the number of games."""
     phase: int | None = None
     is_baseline: bool = False
-    is_yardstick: bool = False
+    is_reference: bool = False
     """Whether it is a point of reference that nothing is compared with."""
     is_part: bool = False
     """Drawn small, as one of several parts of the row above, such as one training seed."""
@@ -182,7 +182,7 @@ def win_rates(rows: Sequence[Whisker], *, title: str = "Win rates", xlabel: str 
             note=row.note,
             phase=row.phase,
             is_baseline=row.is_baseline,
-            is_yardstick=row.is_yardstick,
+            is_reference=row.is_reference,
             is_part=row.is_part,
             parts=[100 * part for part in row.parts],
         )
@@ -205,7 +205,7 @@ def differences(
 
 def elo_ratings(rows: Sequence[Whisker], *, title: str = "Elo", xlabel: str = "Elo difference") -> Figure:
     """Returns a figure of Elo differences with 95 % intervals; one without a bound ends in an arrow."""
-    return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "equal"), limits=None, least_span=_LEAST_ELO)
+    return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "equal"), limits=None, least_span=_MIN_ELO)
 
 
 def phase_shares(
@@ -301,7 +301,7 @@ def readable(labels: Sequence[str]) -> list[str]:
         os.path.commonpath(parents) if len(parents) > 1 and len({one.is_absolute() for one in parents}) == 1 else ""
     )
     prefix = f"{common.rstrip('/')}/" if common else ""
-    return [in_lines(label.removeprefix(prefix), _LETTERS) for label in labels]
+    return [wrap_text(label.removeprefix(prefix), _LETTERS) for label in labels]
 
 
 def _draw_level(axes: Axes, curve: Curve) -> None:
@@ -314,7 +314,7 @@ def _draw_level(axes: Axes, curve: Curve) -> None:
 
 
 def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: float) -> None:
-    plain = MUTED if row.is_baseline else INK if row.is_yardstick else phase_colour(0)
+    plain = MUTED if row.is_baseline else INK if row.is_reference else phase_colour(0)
     colour = plain if row.phase is None else phase_colour(row.phase)
     low, high = start if row.low is None else row.low, stop if row.high is None else row.high
     width = 1.2 if row.is_part else 2.2
@@ -325,7 +325,7 @@ def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: f
             markeredgewidth=width, zorder=2,
         )  # fmt: skip
     axes.plot(
-        [row.value], [height], color=colour, marker="D" if row.is_yardstick else phase_marker(row.phase or 0),
+        [row.value], [height], color=colour, marker="D" if row.is_reference else phase_marker(row.phase or 0),
         markersize=4 if row.is_part else 7.5, markerfacecolor=PAPER if row.is_baseline else colour,
         markeredgewidth=1.6, zorder=3,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from moemcts.report.plots import Curve, loss_curves, phase_shares
 from moemcts.report.strength import strength_curve
 from moemcts.report.tables import Table
 
-MOST_ROWS = 25
+MAX_ROWS = 25
 """Maximum number of generations in a table; of more, an evenly spaced selection is shown."""
 
 
@@ -298,7 +298,7 @@ def _phase_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
     return [Figure("phases", phase_shares(shares, names), caption)]
 
 
-def _some(generations: Sequence[Generation], most: int = MOST_ROWS) -> list[Generation]:
+def _some(generations: Sequence[Generation], most: int = MAX_ROWS) -> list[Generation]:
     if len(generations) <= most:
         return list(generations)
     step = (len(generations) - 1) / (most - 1)

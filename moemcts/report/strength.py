@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _REACH = 0.6
 """Distance from the generations, relative to their span, up to which other agents are drawn as lines."""
-_LEAST_SPAN = 100.0
+_MIN_SPAN = 100.0
 """Minimum Elo span assumed for the generations."""
 _DASHES = ((4, 2), (1, 2), (6, 2, 1, 2))
 """Dash patterns for the lines of other agents, in turn."""
@@ -33,7 +33,7 @@ def strength_curve(
         high = [value + error for value, error in zip(elo, errors, strict=True)]
         axes.fill_between(generations, low, high, color=phase_colour(0), alpha=0.15, linewidth=0, label="95 % interval")
         axes.plot(generations, elo, color=phase_colour(0), marker="o", markersize=4, label="generations")
-        reach = _REACH * max(max(high) - min(low), _LEAST_SPAN)
+        reach = _REACH * max(max(high) - min(low), _MIN_SPAN)
         for number, name in enumerate(sorted(others, key=lambda name: -others[name]), 1):
             value = others[name]
             told = f"{name} {value:+z.0f}"

@@ -34,7 +34,7 @@ LEGEND_LETTERS = 32
 """Letters per line of a legend beside a plot."""
 _HANDLE_LETTERS = 8
 """Width of the marker in a legend, including the gap after it, in letters."""
-_MOST_COLUMNS = 5
+_MAX_COLUMNS = 5
 """Maximum number of columns of a legend below a plot."""
 _LINE = 0.165
 """Height of a legend's line in inches."""
@@ -78,12 +78,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 def finish(axes: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> None:
     """Sets an axes' title, left-aligned and wrapped, and its labels."""
-    axes.set_title(in_lines(title, int(_TITLE_LETTERS_PER_INCH * _width(axes))), loc="left")
+    axes.set_title(wrap_text(title, int(_TITLE_LETTERS_PER_INCH * _width(axes))), loc="left")
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
 
 
-def in_lines(text: str, most: int) -> str:
+def wrap_text(text: str, most: int) -> str:
     """Wraps text to lines of at most `most` letters.
 
     Breaks at spaces, after commas, where a part of a path or an option begins, and within words longer than a line.
@@ -99,13 +99,13 @@ def in_lines(text: str, most: int) -> str:
 def name_columns(axes: Axes, names: Sequence[str]) -> None:
     """Labels the columns of a plot, wrapped so that labels do not overlap."""
     room = int(0.6 * _LETTERS_PER_INCH * _width(axes) / max(len(names), 1))
-    axes.set_xticks(range(len(names)), [in_lines(name, max(room, 4)) for name in names])
+    axes.set_xticks(range(len(names)), [wrap_text(name, max(room, 4)) for name in names])
 
 
 def legend_beside(axes: Axes, **options: Any) -> None:
     """Draws the legend of an axes at its right, and increases the figure's height to fit it."""
     handles, names = axes.get_legend_handles_labels()
-    names = [in_lines(name, LEGEND_LETTERS) for name in names]
+    names = [wrap_text(name, LEGEND_LETTERS) for name in names]
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.set_figheight(max(figure.get_figheight(), 1 + _LINE * sum(1.2 + name.count("\n") for name in names)))
@@ -115,9 +115,9 @@ def legend_beside(axes: Axes, **options: Any) -> None:
 def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
     """Draws a legend below a figure, which grows by its height, in as many columns as fit."""
     room = int(_LETTERS_PER_INCH * figure.get_figwidth())
-    names = [in_lines(name, room // 2 - _HANDLE_LETTERS) for name in names]
+    names = [wrap_text(name, room // 2 - _HANDLE_LETTERS) for name in names]
     widest = max((len(line) for name in names for line in name.split("\n")), default=0)
-    ncols = min(max(room // (widest + _HANDLE_LETTERS), 1), _MOST_COLUMNS, max(len(names), 1))
+    ncols = min(max(room // (widest + _HANDLE_LETTERS), 1), _MAX_COLUMNS, max(len(names), 1))
     num_lines = -(-len(names) // ncols) * max((name.count("\n") + 1 for name in names), default=0)
     figure.set_figheight(figure.get_figheight() + 1.2 * _LINE * max(num_lines - 1, 0))
     figure.legend(handles, names, loc="outside lower center", ncols=ncols, handlelength=1.2)

@@ -24,12 +24,12 @@ from moemcts.report.style import (
     PAPER,
     drawing,
     finish,
-    in_lines,
     legend_beside,
     name_columns,
     new_figure,
     phase_colour,
     phase_marker,
+    wrap_text,
 )
 from moemcts.report.tables import Cell, Table
 
@@ -258,7 +258,7 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
                 bbox=None if is_shown else {"facecolor": PAPER, "alpha": 0.8, "linewidth": 0, "pad": 1.5},
             )  # fmt: skip
         name_columns(axes, columns)
-        axes.set_yticks(range(len(rows)), [in_lines(row, LEGEND_LETTERS) for row in rows])
+        axes.set_yticks(range(len(rows)), [wrap_text(row, LEGEND_LETTERS) for row in rows])
         axes.grid(visible=False)
         axes.tick_params(length=0)
         told = f"{xlabel}; hatched: zero is in the interval" if has_hatched else xlabel

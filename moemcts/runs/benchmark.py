@@ -17,12 +17,12 @@ from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.origin import origin
 from moemcts.runs.run import changes
-from moemcts.runs.suite import OWN, Unit, told_of
+from moemcts.runs.suite import OWN, Unit, prefix_errors
 from moemcts.runs.times import TIMES, Timed, starts
 from moemcts.search import SearchAgent
-from moemcts.store import as_read, read_json, write_json
+from moemcts.store import json_round_trip, read_json, write_json
 from moemcts.work import Report
-from moemcts.work.progress import Advance, Progress, Told
+from moemcts.work.progress import Advance, MessageProgress, Progress
 
 _QUEUED = 64
 """Positions that the routing `queue` waits for before it evaluates a batch."""
@@ -35,7 +35,7 @@ _GROWING = ("gates", "schemes")
 _GAMES = "match.games"
 
 
-class DoUnit:
+class UnitRunner:
     """Runs whatever part of a unit is not done yet in its folder and returns its rows."""
 
     def __init__(self, folder: Path, *, allow_programs: bool = False) -> None:
@@ -49,7 +49,7 @@ class DoUnit:
         Raises UsageError if its experiment names something that does not exist, and ForeignData if it was begun with
         other settings, which its folder would continue to use; fewer gates, schemes or games are allowed.
         """
-        with told_of(unit):
+        with prefix_errors(unit):
             self._check(unit)
 
     def _check(self, unit: Unit) -> None:
@@ -57,7 +57,7 @@ class DoUnit:
         Experiment(folder / _RUN, unit.config())
         if not (before := self._begun(unit)):
             return
-        now = as_read(unit.decided_by())
+        now = json_round_trip(unit.decided_by())
         fewer = {key for key in _GROWING if {*before.get(key, ())} <= {*now[key]}}
         fewer |= {_GAMES} if before.get(_GAMES, 0) <= now.get(_GAMES, 0) else set()
         kept = {key: value for key, value in before.items() if key not in fewer}
@@ -71,14 +71,14 @@ class DoUnit:
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
         """Reports the current task as a short message."""
-        with told_of(unit):
-            return self._done(unit, Told(report))
+        with prefix_errors(unit):
+            return self._done(unit, MessageProgress(report))
 
     def _done(self, unit: Unit, progress: Progress) -> list[dict[str, Any]]:
         kept = self._folder / unit.name / "rows.json"
         rows = _read_kept(kept) if kept.exists() else []
         is_played = {(row["simulations"], row["routing"]) for row in rows} == {*unit.played}
-        begun, now = self._begun(unit), as_read(unit.decided_by())
+        begun, now = self._begun(unit), json_round_trip(unit.decided_by())
         if not is_played or begun != now:
             if not begun:
                 write_json(self._folder / unit.name / _BEGUN, now)
@@ -122,7 +122,7 @@ class DoUnit:
         begun = Experiment.create(folder, config) if fresh else self._load(folder)
         if (experiment := self._grown(begun, unit)) is not begun:
             keep_growth(experiment)
-        with experiment.opened():
+        with experiment.locked():
             experiment.work(times)
         outcomes = experiment.outcomes()
         # The folder may be older than the suite's file: rows state what was actually played.

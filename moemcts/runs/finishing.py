@@ -37,7 +37,7 @@ def finish(run: Run[Any], progress: Progress, tell: Callable[[Report], None] = u
     """Finishes a run, passes its report to `tell`, then writes and returns it; raises as `Run.opened`."""
     if run.complaint:
         progress.say(f"warning: {run.complaint}")
-    with run.opened(), run.timed():
+    with run.locked(), run.timed():
         run.work(progress)
         report = _REPORTS[type(run)](run)
         tell(report)
@@ -51,7 +51,7 @@ def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
     Raises MoemctsError if the run is not finished.
     """
     run = read(folder, allow_programs=allow_programs)
-    with run.opened():
+    with run.locked():
         if run.waiting():
             raise MoemctsError(f"{folder} is not done yet; go on with it: {run.command} --resume {folder}")
         report = _REPORTS[type(run)](run)

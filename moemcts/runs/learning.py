@@ -137,7 +137,9 @@ def train_experts(
     scheme = plugins().scheme(arm.scheme)
     if config.start:
         networks = start_networks(start, game, arm.gate, gate)
-        team = staged(scheme, arm.scheme).fit_on(trainer, networks, sources.training, gate, training_folder, **held_out)
+        team = staged(scheme, arm.scheme).fit_from(
+            trainer, networks, sources.training, gate, training_folder, **held_out
+        )
     else:
 
         def make_network() -> Any:

@@ -24,7 +24,7 @@ from moemcts.runs.kept_start import keep_start
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.running import device_for
 from moemcts.runs.settings import RunConfig, validate
-from moemcts.store import MANIFEST, as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
+from moemcts.store import MANIFEST, check_path, exclusive, json_round_trip, read_json, read_toml, write_json, write_text
 from moemcts.work import Report, Workers
 from moemcts.work.progress import Advance, Progress
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ENVIRONMENT = "env.json"
 PARTS = "parts"
 _COMMANDS = {"experiment": "moemcts run", "training": "moemcts train", "selfplay": "moemcts selfplay"}
-_MOST_CHANGES = 3
+_MAX_CHANGES = 3
 """The number of changed settings listed in an error."""
 
 Config = TypeVar("Config", bound=RunConfig)
@@ -61,7 +61,7 @@ class Part:
     """The settings that decide its result, by dotted path."""
     extent: Mapping[str, Any] = field(default_factory=dict)
     """The settings that decide its amount of work; if they grow, the part is continued."""
-    told_in: Path | None = None
+    result_file: Path | None = None
     """The file with its result, read by later parts and the report, if nothing can recreate it."""
 
 
@@ -197,7 +197,7 @@ class Run(ABC, Generic[Config]):
             keep_start(self.folder, self.config.start)
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Locks the run for this process.
 
         Raises MoemctsError if another process holds it, and as `check`.
@@ -308,10 +308,10 @@ class Run(ABC, Generic[Config]):
             return
         if told := changes(found["decided_by"], expected["decided_by"]):
             raise ForeignData(f"{self.folder}: part {part.name} was made with other settings: {told}; {remedy}")
-        if found.get("done") and part.told_in is not None and not part.told_in.exists():
+        if found.get("done") and part.result_file is not None and not part.result_file.exists():
             raise DamagedFile(
-                f"{part.told_in} is missing, which says what came of part {part.name}; put it back, or start another "
-                "run with --out"
+                f"{part.result_file} is missing, the result of part {part.name}; put it back, or start another run "
+                "with --out"
             )
 
     def _write(self, part: Part, *, is_done: bool) -> None:
@@ -332,13 +332,13 @@ def kind_of(folder: Path) -> str:
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Returns a description of the settings that differ; empty if none do."""
     changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-    told = "; ".join(f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MOST_CHANGES])
-    return told + (f"; and {len(changed) - _MOST_CHANGES} more" if len(changed) > _MOST_CHANGES else "")
+    told = "; ".join(f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MAX_CHANGES])
+    return told + (f"; and {len(changed) - _MAX_CHANGES} more" if len(changed) > _MAX_CHANGES else "")
 
 
 def _record(part: Part, *, is_done: bool) -> dict[str, Any]:
     values = {"decided_by": dict(part.decided_by), "extent": dict(part.extent), "done": is_done}
-    plain: dict[str, Any] = as_read(values)
+    plain: dict[str, Any] = json_round_trip(values)
     return plain
 
 
@@ -387,7 +387,7 @@ def _with_precision(config: Config) -> Config:
     return config.model_copy(update={"training": found})
 
 
-class DoPart:
+class PartRunner:
     """Does the parts of a run by name; when pickled, it reopens the run from its folder."""
 
     def __init__(self, run: Run[Any]) -> None:
@@ -400,6 +400,6 @@ class DoPart:
         return _part_doer, (type(self._run), self._run.folder)
 
 
-def _part_doer(kind: type[Run[Any]], folder: Path) -> DoPart:
+def _part_doer(kind: type[Run[Any]], folder: Path) -> PartRunner:
     # The parent process has already allowed the settings' programs and checked the networks.
-    return DoPart(kind.read(folder, allow_programs=True))
+    return PartRunner(kind.read(folder, allow_programs=True))

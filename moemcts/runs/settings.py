@@ -24,8 +24,8 @@ SAMPLES = 200_000
 
 LARGEST = 1e15
 """The largest absolute value of a setting, far below the limits of machine numbers."""
-LARGEST_SEED = 2**32 - 1
-MOST_SEEDS = 1000
+MAX_SEED = 2**32 - 1
+MAX_SEEDS = 1000
 """Chosen so that even with the largest seed, indices of start positions fit into 63 bits."""
 _PLAYED = ("agent", "against", "keep", "random_plies")
 """Settings of games that are played to train on."""
@@ -117,7 +117,7 @@ class RunConfig(Section):
     """A registered game, with options: `name?option=value`."""
     network: str = "rise-tiny"
     """A registered network."""
-    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
+    seed: int = Field(default=0, ge=0, le=MAX_SEED)
     """The random seed, which decides everything random."""
     summary: str = ""
     """What the preset is for."""
@@ -210,7 +210,7 @@ class ExperimentConfig(LearningConfig):
     begun_with: Annotated[BegunWith | None, LATER] = None
     """The number of gates and schemes that the experiment was begun with, if it was extended since; the names of its
     first arms depend on them."""
-    num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
+    num_seeds: int = Field(default=3, ge=1, le=MAX_SEEDS)
     """Trainings with different random weights: with `seed` and the numbers that follow it."""
     workers: int = Field(default=0, ge=0)
     """Processes that train and play; 0 uses one per core. The results do not depend on it."""

@@ -89,12 +89,12 @@ def _open(folder: Path, game: Game) -> Dataset:
     """Opens a dataset; one of the same game with other planes is converted to the game's planes."""
     from moemcts.learn.data.dataset import Dataset
 
-    written = written_game(folder, game)
+    written = game_of_dataset(folder, game)
     dataset = Dataset.open(folder, written)
     return dataset if written is game else dataset.seen_as(game)
 
 
-def written_game(folder: Path, game: Game) -> Game:
+def game_of_dataset(folder: Path, game: Game) -> Game:
     """Returns the variant of a game that a dataset was written with, if only the planes differ, else the game itself.
 
     In the latter case the dataset may not match the game.

@@ -134,7 +134,7 @@ def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[U
     if len(set(names)) < len(names):
         raise UsageError(f"{file}: expected different games, got one of them twice")
     for unit in units:
-        with told_of(unit):
+        with prefix_errors(unit):
             config = unit.config()
             if not allow_programs:
                 refuse_programs(config, str(file))
@@ -152,7 +152,7 @@ def labels(units: Sequence[Unit]) -> str:
 
 
 @contextlib.contextmanager
-def told_of(unit: Unit) -> Iterator[None]:
+def prefix_errors(unit: Unit) -> Iterator[None]:
     """Prefixes errors raised in the body with the unit's game."""
     try:
         yield

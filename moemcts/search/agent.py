@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat, phases
-from moemcts.evaluation import CachedEvaluator, Evaluator, looks_at_batches
+from moemcts.evaluation import CachedEvaluator, Evaluator, is_batch_dependent
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game, Views, perceived
 from moemcts.search.config import SearchConfig
@@ -20,7 +20,7 @@ from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.search.selection import choose_move
 from moemcts.thoughts import Thought, think
 
-MOST_IDLE_NODES = 10_000
+MAX_IDLE_NODES = 10_000
 """Maximum tree size of a search that is kept for reuse by the next decision, to save allocations."""
 
 
@@ -141,7 +141,7 @@ class SearchAgent:
         return [copy(seat.memory) for seat in seats]
 
     def _searching(self, views: Views, seats: Sequence[Seat], kept: Sequence[Any]) -> Thought[list[SearchResult]]:
-        if len(seats) > 1 and looks_at_batches(self._evaluator):
+        if len(seats) > 1 and is_batch_dependent(self._evaluator):
             alone: list[SearchResult] = []
             for row, seat in enumerate(seats):
                 alone += yield from self._searching(views.take([row]), [seat], [kept[row]])
@@ -161,7 +161,7 @@ class SearchAgent:
             for seat, tree in zip(seats, search.keep(), strict=True):
                 seat.memory = tree
         # Otherwise, after an error or with a large tree, it is dropped, which frees its memory.
-        if self.config.reuse or all(result.num_nodes <= MOST_IDLE_NODES for result in results):
+        if self.config.reuse or all(result.num_nodes <= MAX_IDLE_NODES for result in results):
             self._idle.append(search)
         return results
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from moemcts.game import FloatArray
 
-LONGEST_SCHEDULE = 65536
+MAX_SCHEDULE = 65536
 """Maximum number of scheduled simulations; later ones go to the best action."""
-LEAST_PRIOR = float(np.finfo(np.float32).tiny)
+MIN_PRIOR = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class GumbelRoot:
 
 def considered_visits(num_considered: int, simulations: int) -> list[int]:
     """Returns, for each simulation, the visit count of the actions among which it selects (sequential halving)."""
-    simulations = min(simulations, LONGEST_SCHEDULE)
+    simulations = min(simulations, MAX_SCHEDULE)
     if num_considered <= 1:
         return list(range(simulations))
     rounds = (num_considered - 1).bit_length()
@@ -65,8 +65,8 @@ def logits(
         if n:
             total += n
             most = max(most, n)
-            tried_prior += max(float(prior), LEAST_PRIOR)
-            weighted += max(float(prior), LEAST_PRIOR) * (value_sum / n)
+            tried_prior += max(float(prior), MIN_PRIOR)
+            weighted += max(float(prior), MIN_PRIOR) * (value_sum / n)
     mixed = evaluation
     if total:
         mixed = (evaluation + total * (weighted / tried_prior)) / (total + 1.0)
@@ -74,7 +74,7 @@ def logits(
     found = []
     for n, value_sum, prior in zip(visits, value_sums, priors, strict=True):
         q = value_sum / n if n else mixed
-        found.append(math.log(max(float(prior), LEAST_PRIOR)) + scale * (0.5 * (q + 1.0)))
+        found.append(math.log(max(float(prior), MIN_PRIOR)) + scale * (0.5 * (q + 1.0)))
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from moemcts.agents import Agent, RandomAgent, Seat
-from moemcts.evaluation import Evaluation, Evaluator, Wrapping
+from moemcts.evaluation import Evaluation, Evaluator, EvaluatorWrapper
 from moemcts.game import (
     CHANCE,
     Action,
@@ -26,7 +26,7 @@ from moemcts.search.config import LARGEST_U32
 from moemcts.search.opponents import Opponents, opponent_of, replies
 
 
-class TruncatedRollouts(Wrapping):
+class TruncatedRollouts(EvaluatorWrapper):
     """Evaluates a view by the evaluator's value of the position that a rollout by agents reaches.
 
     The rollout takes the given number of plies and continues until the viewing player moves or its return is decided; a

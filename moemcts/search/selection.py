@@ -11,7 +11,7 @@ from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
 
 Shares = NDArray[np.float64]
-LEAST_TEMPERATURE = 1e-300
+MIN_TEMPERATURE = 1e-300
 """Smaller temperatures count as 0, since visits to the power of their inverse would overflow."""
 
 
@@ -23,7 +23,7 @@ def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.ra
     """
     weights = move_weights(result, config)
     temperature = config.temperature * config.temperature_decay**ply
-    if ply >= config.temperature_plies or temperature < LEAST_TEMPERATURE:
+    if ply >= config.temperature_plies or temperature < MIN_TEMPERATURE:
         if result.chosen is not None:
             return result.best_action
         return int(result.actions[weights.argmax()])

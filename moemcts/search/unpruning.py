@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_VISITS = 2.0**32
+MAX_VISITS = 2.0**32
 """More visits than any node has."""
 
 
@@ -32,7 +32,7 @@ class Unpruning:
 def thresholds(first: float, factor: float) -> tuple[float, ...]:
     """Returns the visits above which each further action is added: first, first * factor, and so on."""
     found, threshold = [], first
-    while threshold < MOST_VISITS:
+    while threshold < MAX_VISITS:
         found.append(threshold)
         threshold *= factor
     return tuple(found)

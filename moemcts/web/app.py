@@ -18,11 +18,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from moemcts.cancellation import cancelled_unless
 from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 from moemcts.plugins import plugins
-from moemcts.stopping import wanted_while
 from moemcts.web.offers import Offers
-from moemcts.web.table import Refusal
+from moemcts.web.table import RequestError
 from moemcts.web.tables import Seen, Tables
 
 try:
@@ -35,9 +35,9 @@ except ImportError:
     raise MissingExtra("starlette", "web") from None
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-LARGEST_BODY = 262_144
+MAX_BODY = 262_144
 """Maximum bytes of a request body; the largest has all moves of a game, to restore it after a restart of the server."""
-LONGEST_TEXT = 80
+MAX_TEXT = 80
 """Maximum characters of an action's name."""
 PORT = 8642
 _THREAD = "moemcts page"
@@ -171,7 +171,7 @@ class Guard:
         if refusal is None:
             body = await _read(receive)
             if body is None:
-                refusal = Refusal(413, f"expected a body of at most {LARGEST_BODY} bytes")
+                refusal = RequestError(413, f"expected a body of at most {MAX_BODY} bytes")
         if refusal is not None:
             await _answer(refusal)(scope, receive, send)
             return
@@ -193,21 +193,21 @@ class Guard:
         await self._app(scope, replay, guarded)
 
 
-def _fault(headers: Mapping[str, str]) -> Refusal | None:
+def _fault(headers: Mapping[str, str]) -> RequestError | None:
     """Returns why a request is rejected by its headers; None if it is not."""
     host = headers.get("host", "")
     name, colon, port = host.rpartition(":")
     if (name if colon and port.isdigit() else host) not in HOSTS:
         # A foreign name that resolves to this address would allow other sites to read responses (DNS rebinding).
-        return Refusal(403, f"expected to be called {', '.join(HOSTS)}, got {host[:80]!r}")
+        return RequestError(403, f"expected to be called {', '.join(HOSTS)}, got {host[:80]!r}")
     origin = headers.get("origin")
     if origin is not None and origin != f"http://{host}":
-        return Refusal(403, f"expected a page of this server, got one of {origin[:80]!r}")
+        return RequestError(403, f"expected a page of this server, got one of {origin[:80]!r}")
     length = headers.get("content-length", "0")
     if not length.isdigit():
-        return Refusal(400, "expected a content-length in digits")
-    if int(length) > LARGEST_BODY:
-        return Refusal(413, f"expected a body of at most {LARGEST_BODY} bytes, got {length}")
+        return RequestError(400, "expected a content-length in digits")
+    if int(length) > MAX_BODY:
+        return RequestError(413, f"expected a body of at most {MAX_BODY} bytes, got {length}")
     return None
 
 
@@ -219,23 +219,23 @@ async def _read(receive: Receive) -> bytes | None:
         if message["type"] != "http.request":
             return body
         body += bytes(message.get("body", b""))
-        if len(body) > LARGEST_BODY:
+        if len(body) > MAX_BODY:
             return None
         if not message.get("more_body", False):
             return body
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """Returns the JSON object of a request; raises Refusal for anything else."""
+    """Returns the JSON object of a request; raises RequestError for anything else."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refusal(415, f"expected content of type application/json, got {kind or 'none'}")
+        raise RequestError(415, f"expected content of type application/json, got {kind or 'none'}")
     try:
         asked = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"expected JSON: {error}") from None
+        raise RequestError(400, f"expected JSON: {error}") from None
     if not isinstance(asked, dict):
-        raise Refusal(400, f"expected a JSON object, got {type(asked).__name__}")
+        raise RequestError(400, f"expected a JSON object, got {type(asked).__name__}")
     return asked
 
 
@@ -246,14 +246,14 @@ def _seen(asked: Mapping[str, Any]) -> Seen:
 def _number(asked: Mapping[str, Any], name: str) -> int:
     value = asked.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Refusal(400, f"expected {name} as a whole number, got {value!r}")
+        raise RequestError(400, f"expected {name} as a whole number, got {value!r}")
     return value
 
 
 def _text(asked: Mapping[str, Any], name: str) -> str:
     value = asked[name]
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT:
-        raise Refusal(400, f"expected {name} as a text of at most {LONGEST_TEXT} characters")
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
+        raise RequestError(400, f"expected {name} as a text of at most {MAX_TEXT} characters")
     return value
 
 
@@ -268,7 +268,7 @@ async def _in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Re
 
     def run() -> None:
         try:
-            with wanted_while(lambda: not has_left.is_set()):
+            with cancelled_unless(lambda: not has_left.is_set()):
                 future.set_result(work())
         except BaseException as error:
             future.set_exception(error)
@@ -301,14 +301,14 @@ def _board_files(game: str) -> Files:
 
 def _file(known: Files, name: str) -> Response:
     if name not in known:
-        raise Refusal(404, "no such page")
+        raise RequestError(404, "no such page")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     # The system's MIME type of .js is sometimes wrong, in which case browsers refuse to run modules.
     kind = {"js": "text/javascript", "svg": "image/svg+xml", "css": "text/css"}.get(name.rpartition(".")[2], kind)
     return Response(known[name].read_bytes(), media_type=kind)
 
 
-def _answer(refusal: Refusal) -> Response:
+def _answer(refusal: RequestError) -> Response:
     return JSONResponse({"error": str(refusal)}, status_code=refusal.status, headers=HEADERS)
 
 

@@ -12,9 +12,9 @@ from moemcts.game import CHANCE, Game, Player, State, Views
 from moemcts.gates import PhaseGate, features_of
 from moemcts.search.result import SearchResult
 
-MOST_ACTIONS = 12
+MAX_ACTIONS = 12
 """Maximum number of actions shown for a search, the most visited first."""
-LONGEST_LINE = 16
+MAX_LINE = 16
 
 
 class Watched:
@@ -91,7 +91,7 @@ def line(game: Game, state: State, player: Player, actions: Sequence[Sequence[in
     """
     names: list[str] = []
     followed: State | None = state
-    for chosen in actions[:LONGEST_LINE]:
+    for chosen in actions[:MAX_LINE]:
         movers = followed.active_players if followed is not None else ()
         try:
             if followed is not None and len(chosen) == len(movers) and CHANCE not in movers:
@@ -111,7 +111,7 @@ def _searched(game: Game, state: State, player: Player, result: SearchResult | N
     if result is None:
         return []
     total = max(int(result.visits.sum()), 1)
-    order = np.argsort(-result.visits, kind="stable")[:MOST_ACTIONS]
+    order = np.argsort(-result.visits, kind="stable")[:MAX_ACTIONS]
     return [
         _row(game, state, player, int(result.actions[i]))
         | {
@@ -129,7 +129,7 @@ def _searched(game: Game, state: State, player: Player, result: SearchResult | N
 def _weighed(game: Game, state: State, player: Player, decision: Decision) -> list[dict[str, Any]]:
     if decision.policy is None:
         return []
-    order = np.argsort(-decision.policy.shares, kind="stable")[:MOST_ACTIONS]
+    order = np.argsort(-decision.policy.shares, kind="stable")[:MAX_ACTIONS]
     return [
         _row(game, state, player, int(decision.policy.actions[i]))
         | {"share": round(float(decision.policy.shares[i]), 4)}

@@ -13,10 +13,10 @@ from moemcts.game import Game
 from moemcts.plugins import WEIGHTS, plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.report.style import PHASE_COLOURS, PHASE_INKS
-from moemcts.web.table import Refusal, WebTable
+from moemcts.web.table import RequestError, WebTable
 
 YOU = "you"
-MOST_SIMULATIONS = 100_000
+MAX_SIMULATIONS = 100_000
 
 
 class Offers:
@@ -67,24 +67,24 @@ class Offers:
         """Returns a new game from a page's request: `game`, `agents` (references or `you`), `simulations`, `seed`, and
         `moves`, a list of actions per round, to restore a game that was started before the server was.
 
-        Raises Refusal for anything that is not available.
+        Raises RequestError for anything that is not available.
         """
         reference, seed = asked.get("game"), asked.get("seed", 0)
         if not isinstance(reference, str):
-            raise Refusal(400, f"expected game as text, got {reference!r}")
+            raise RequestError(400, f"expected game as text, got {reference!r}")
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-            raise Refusal(400, f"expected seed as a whole number from 0 on, got {seed!r}")
+            raise RequestError(400, f"expected seed as a whole number from 0 on, got {seed!r}")
         game = self._known(reference)
         names = asked.get("agents")
         num_players = game.spec.num_players
         if not isinstance(names, list) or len(names) != num_players or not all(isinstance(name, str) for name in names):
-            raise Refusal(400, f"expected agents as a list of {num_players} names, one per player")
+            raise RequestError(400, f"expected agents as a list of {num_players} names, one per player")
         if names.count(YOU) > 1:
-            raise Refusal(400, "expected one person at most")
+            raise RequestError(400, "expected one person at most")
         on_offer = self.agents(reference)["agents"]
         for name in names:
             if name != YOU and name not in on_offer:
-                raise Refusal(400, str(unknown_name("agent", name, [YOU, *on_offer])))
+                raise RequestError(400, str(unknown_name("agent", name, [YOU, *on_offer])))
         simulations = _simulations(asked.get("simulations"))
         agents = [None if name == YOU else self._agent(reference, game, name, simulations) for name in names]
         again = {"game": reference, "agents": names, "seed": seed}
@@ -98,7 +98,7 @@ class Offers:
 
     def _known(self, game: str) -> Game:
         if game != self._named[0] and game not in plugins().games:
-            raise Refusal(404, str(plugins().games.unknown(game)))
+            raise RequestError(404, str(plugins().games.unknown(game)))
         return self.game(game)
 
     def _agent(self, reference: str, game: Game, name: str, simulations: int | None) -> Agent:
@@ -123,13 +123,13 @@ class Offers:
 def _moves(asked: object) -> list[list[int]]:
     rounds: list[Any] = asked if isinstance(asked, list) else [asked]
     if not all(isinstance(one, list) and all(type(action) is int for action in one) for one in rounds):
-        raise Refusal(400, "expected moves as a list with a list of whole numbers for each round")
+        raise RequestError(400, "expected moves as a list with a list of whole numbers for each round")
     return rounds
 
 
 def _simulations(asked: object) -> int | None:
     if asked is None:
         return None
-    if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= MOST_SIMULATIONS:
-        raise Refusal(400, f"expected simulations from 1 to {MOST_SIMULATIONS}, got {asked!r}")
+    if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= MAX_SIMULATIONS:
+        raise RequestError(400, f"expected simulations from 1 to {MAX_SIMULATIONS}, got {asked!r}")
     return asked

@@ -17,7 +17,7 @@ from moemcts.play import Step, Table, chance_of, paid_by, play, seats_of
 from moemcts.web.insight import Watched, phase_of, plain, thought
 
 
-class Refusal(MoemctsError):
+class RequestError(MoemctsError):
     """A request that cannot be fulfilled; `status` is the HTTP status code."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -33,7 +33,7 @@ class Person:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         if self.choice is None:
-            raise Refusal(409, "expected an action: it is your move")
+            raise RequestError(409, "expected an action: it is your move")
         return [Decision(action=self.choice)] * len(seats)
 
 
@@ -125,30 +125,30 @@ class WebTable:
         return self._game.spec.num_players == 2 and self._game.spec.utility_sum == 0
 
     def read(self, text: str) -> Action:
-        """Returns the person's action given as text; raises Refusal if the text names none."""
+        """Returns the person's action given as text; raises RequestError if the text names none."""
         if not self.is_asked:
-            raise Refusal(409, "it is not your move")
+            raise RequestError(409, "it is not your move")
         try:
             return int(self._game.parse_action(self.state, self.viewer, text))
         except ValueError as error:
-            raise Refusal(409, str(error)) from None
+            raise RequestError(409, str(error)) from None
 
     def after(self, action: Action | None) -> Played:
         """Plays one round, with `action` for the person, and returns its result; the game is unchanged until `keep`.
 
-        The game may be read and changed meanwhile, but no other round of it may be played. Raises Refusal if the game
-        is over, or if the action is illegal or missing, and MoemctsError if an agent fails.
+        The game may be read and changed meanwhile, but no other round of it may be played. Raises RequestError if the
+        game is over, or if the action is illegal or missing, and MoemctsError if an agent fails.
         """
         state = self.state
         if self.is_over:
-            raise Refusal(409, "the game is over")
+            raise RequestError(409, "the game is over")
         if self.is_asked:
             legal = [int(legal) for legal in state.legal_actions(self.viewer)]
             if action is None:
-                raise Refusal(409, "expected an action: it is your move")
+                raise RequestError(409, "expected an action: it is your move")
             if action not in legal:
                 names = ", ".join(self._game.format_action(state, self.viewer, one) for one in legal[:8])
-                raise Refusal(409, f"expected a legal action, such as {names}, got {action}")
+                raise RequestError(409, f"expected a legal action, such as {names}, got {action}")
         self._person.choice = action
         table, rounds = self._seats(state)
         self._seated = None
@@ -169,7 +169,7 @@ class WebTable:
     def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
         """Replays rounds from before a restart of the server, given as one action per active player in each.
 
-        Raises Refusal for rounds that cannot be played.
+        Raises RequestError for rounds that cannot be played.
         """
         for number, actions in enumerate(rounds):
             state = self.state
@@ -177,7 +177,7 @@ class WebTable:
             pairs = list(zip(movers, actions, strict=False))
             are_legal = (action in state.legal_actions(player) for player, action in pairs)
             if not movers or len(actions) != len(movers) or not all(are_legal):
-                raise Refusal(400, f"expected moves that can be played, got {list(actions)} in round {number}")
+                raise RequestError(400, f"expected moves that can be played, got {list(actions)} in round {number}")
             names = [self._game.format_action(state, *pair) for pair in pairs]
             moves = [
                 {"player": player, "action": action, "name": name}
@@ -189,11 +189,11 @@ class WebTable:
             )
 
     def resign(self) -> None:
-        """Resigns for the person; raises Refusal if the game is not one of the person against a single opponent."""
+        """Resigns for the person; raises RequestError unless the person plays against a single opponent."""
         if self.is_over:
-            raise Refusal(409, "the game is over")
+            raise RequestError(409, "the game is over")
         if not self.is_duel or self._person not in self.agents:
-            raise Refusal(409, "expected a person against one other: nobody else can resign")
+            raise RequestError(409, "expected a person against one other: nobody else can resign")
         self.revision += 1
         self._has_resigned = True
 
@@ -208,7 +208,7 @@ class WebTable:
             self._has_resigned = False
             return
         if len(self._history) == 1:
-            raise Refusal(409, "there is nothing to take back")
+            raise RequestError(409, "there is nothing to take back")
         self.revision += 1
         self._history.pop()
         while len(self._history) > 1 and self.viewer not in self.state.active_players:

@@ -7,15 +7,15 @@ from collections import OrderedDict, defaultdict
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from moemcts.cancellation import Cancelled, cancelled_unless, check_cancelled
 from moemcts.game import Action
-from moemcts.stopping import Stopped, check_wanted, wanted_while
 from moemcts.web.insight import Watched
-from moemcts.web.table import Refusal, WebTable
+from moemcts.web.table import RequestError, WebTable
 
-MOST_TABLES = 64
+MAX_TABLES = 64
 """Number of games that are kept; beyond it, the least recently used is dropped."""
 
-GONE_ON = "the game has gone on elsewhere: look at it again"
+GAME_CHANGED = "the game has gone on elsewhere: look at it again"
 
 
 class Seen(NamedTuple):
@@ -49,7 +49,7 @@ class Tables:
         """Adds a game and returns its snapshot."""
         with self._lock:
             self._tables[table.id] = table
-            while len(self._tables) > MOST_TABLES:
+            while len(self._tables) > MAX_TABLES:
                 self._tables.popitem(last=False)
             return table.snapshot()
 
@@ -65,8 +65,8 @@ class Tables:
     def advance(self, table: str, seen: Seen, action: Action | str | None) -> dict[str, Any]:
         """Plays a round of a game at the version that the page has seen, with the person's action or its text.
 
-        Raises Refusal if the game has changed since; also, without delay, if it changes meanwhile or the page no longer
-        waits: the round is discarded then.
+        Raises RequestError if the game has changed since; also, without delay, if it changes meanwhile or the page no
+        longer waits: the round is discarded then.
         """
         with ExitStack() as held:
             for lock in self._locks(table, seen):
@@ -77,13 +77,13 @@ class Tables:
                 before = Seen(found.step, found.revision)
                 chosen = found.read(action) if isinstance(action, str) else action
             try:
-                with wanted_while(lambda: before.is_of(found)):
+                with cancelled_unless(lambda: before.is_of(found)):
                     # The page may have disconnected while this waited for the locks.
-                    check_wanted()
+                    check_cancelled()
                     played = found.after(chosen)
-                    check_wanted()
-            except Stopped:
-                raise Refusal(409, GONE_ON) from None
+                    check_cancelled()
+            except Cancelled:
+                raise RequestError(409, GAME_CHANGED) from None
             with self._lock:
                 self._of(table, before).keep(played)
                 return found.snapshot()
@@ -118,14 +118,14 @@ class Tables:
 
     def _of(self, name: str, seen: Seen | None = None) -> WebTable:
         if name not in self._tables:
-            raise Refusal(404, "no such game: the program was started anew, or it was too long ago; begin another")
+            raise RequestError(404, "no such game: the program was started anew, or it was too long ago; begin another")
         table = self._tables[name]
         self._tables.move_to_end(name)
         if seen is not None and not seen.is_of(table):
-            raise Refusal(
+            raise RequestError(
                 409,
                 f"expected a move after {table.step} rounds, got one after {seen.step}: the game has gone on elsewhere"
                 if seen.step != table.step
-                else GONE_ON,
+                else GAME_CHANGED,
             )
         return table

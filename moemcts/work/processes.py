@@ -16,9 +16,9 @@ from functools import partial
 from multiprocessing import connection
 from typing import Any
 
+from moemcts.cancellation import POLL_SECONDS, check_cancelled
 from moemcts.errors import MoemctsError
-from moemcts.garbage import collect_rarely
-from moemcts.stopping import SECONDS_TO_LISTEN, check_wanted
+from moemcts.garbage import raise_gc_threshold
 
 SECONDS_TO_STOP = 20.0
 """Time for interrupted workers to finish, since trainings save their state."""
@@ -77,8 +77,8 @@ class Processes:
                 member.prepare(pickled)
                 member.give(next(waiting))
             while busy:
-                check_wanted()
-                for ready in connection.wait(list(busy), SECONDS_TO_LISTEN):
+                check_cancelled()
+                for ready in connection.wait(list(busy), POLL_SECONDS):
                     member = busy[ready]
                     kind, number, value = self._hear(member)
                     if kind == "report":
@@ -155,11 +155,11 @@ def _start(count: int) -> list[_Member]:
         for _ in range(count):
             ours, theirs = context.Pipe()
             # Nothing is ever sent through it: it breaks when this process exits, for whatever reason.
-            breath, lifeline = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(os.getpid(), theirs, breath), daemon=True)
+            alive, lifeline = context.Pipe(duplex=False)
+            process = context.Process(target=_work, args=(os.getpid(), theirs, alive), daemon=True)
             process.start()
             theirs.close()
-            breath.close()
+            alive.close()
             crew.append(_Member(process, ours, lifeline))
     return crew
 
@@ -214,7 +214,7 @@ def _ending(exitcode: int | None) -> str:
     return f"exit code {exitcode}"
 
 
-def _work(parent: int, pipe: Any, breath: Any) -> None:
+def _work(parent: int, pipe: Any, alive: Any) -> None:
     # Code that must save its state first, such as a training, replaces this handler meanwhile.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     # Schedulers send SIGTERM to every process of a job; the main process decides what to end, and how.
@@ -224,8 +224,8 @@ def _work(parent: int, pipe: Any, breath: Any) -> None:
         # process, which also reports it.
         os.setpgrp()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    _end_with(parent, breath)
-    collect_rarely()
+    _end_with(parent, alive)
+    raise_gc_threshold()
     try:
         while (pickled := pipe.recv()) is not None:
             _do_items(pickle.loads(pickled), pipe)
@@ -257,7 +257,7 @@ def _sendable(error: Exception) -> MoemctsError:
     return failure
 
 
-def _end_with(parent: int, breath: Any) -> None:
+def _end_with(parent: int, alive: Any) -> None:
     """Ends this process when its parent ends."""
     if sys.platform == "linux":
         import ctypes
@@ -269,7 +269,7 @@ def _end_with(parent: int, breath: Any) -> None:
 
     def watch() -> None:
         with contextlib.suppress(EOFError, OSError):
-            breath.recv()
+            alive.recv()
         os._exit(1)
 
     threading.Thread(target=watch, name="lifeline", daemon=True).start()

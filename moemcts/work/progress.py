@@ -14,7 +14,7 @@ SECONDS_BETWEEN_WORDS = 1.0
 """Minimum interval between progress messages."""
 
 
-def unheard(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Ignores progress."""
 
 
@@ -28,18 +28,18 @@ class Progress(Protocol):
         """Shows one line."""
 
 
-class Silence:
+class NoProgress:
     """Shows nothing."""
 
     @contextmanager
     def task(self, name: str, unit: str) -> Iterator[Advance]:
-        yield unheard
+        yield ignore_progress
 
     def say(self, text: str) -> None:
         pass
 
 
-class Told:
+class MessageProgress:
     """Reports the progress of tasks as short messages, where there is no room for a progress bar."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from moemcts.cancellation import POLL_SECONDS, check_cancelled
 from moemcts.errors import MissingExtra, MoemctsError
-from moemcts.garbage import collect_rarely
-from moemcts.stopping import SECONDS_TO_LISTEN, check_wanted
+from moemcts.garbage import raise_gc_threshold
 from moemcts.work.processes import ONE_THREAD
 
 HERE = "ray"
@@ -22,11 +22,11 @@ HEAD = "node:__internal_head__"
 """The Ray resource that only the head of a cluster has."""
 TOKEN = "one that asks for a token is found with RAY_AUTH_MODE=token and its head's ~/.ray/auth_token on this machine"
 """Why an existing cluster may not respond: it does not report a missing token."""
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """How many times an item may kill its actor before the error is raised."""
 
 
-class Rays:
+class RayWorkers:
     """Maps items in Ray actors, each with one core; see `Workers`.
 
     Tasks, items and results are sent between machines, which need the same packages but no shared folder.
@@ -67,8 +67,8 @@ class Rays:
             for _ in range(min(self.count, len(items))):
                 self._give(_actor(ray, kept, reports), waiting.pop(), busy)
             while busy:
-                check_wanted()
-                ready, _ = ray.wait(list(busy), num_returns=1, timeout=SECONDS_TO_LISTEN)
+                check_cancelled()
+                ready, _ = ray.wait(list(busy), num_returns=1, timeout=POLL_SECONDS)
                 for number, message in ray.get(reports.take.remote()):
                     on_report(number, message)
                 for answer in ready:
@@ -78,7 +78,7 @@ class Rays:
                     except ray.exceptions.RayError as error:
                         # Exceptions of the task are returned as values, so this one is from its actor or from Ray.
                         deaths[number] = deaths.get(number, 0) + 1
-                        if deaths[number] >= MOST_DEATHS:
+                        if deaths[number] >= MAX_DEATHS:
                             raise MoemctsError(self._died(deaths[number], error)) from error
                         _end(ray, actor)
                         self._give(_actor(ray, kept, reports), (number, items[number]), busy)
@@ -127,7 +127,7 @@ class _Actor:
     def __init__(self, pickled: bytes, reports: Any) -> None:
         # Must be set before numerical libraries are imported.
         os.environ.update(ONE_THREAD)
-        collect_rarely()
+        raise_gc_threshold()
         self._task = pickle.loads(pickled)
         self._reports = reports
 

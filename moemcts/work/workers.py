@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from moemcts.errors import UsageError
 from moemcts.work.processes import Processes
-from moemcts.work.rays import HERE, Rays
+from moemcts.work.rays import HERE, RayWorkers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,7 +18,7 @@ Task = Callable[[Item, Report], Result]
 """Processes one item. Tasks, items, reports and results must be picklable unless they stay in this process."""
 
 
-MOST_PROCESSES = 1024
+MAX_PROCESSES = 1024
 """More processes are not faster on any machine, and may freeze it."""
 
 
@@ -45,11 +45,11 @@ class Workers(Protocol):
 
         `on_report` is called in this process with the messages of tasks and `on_done` with results, each with the
         item's number, as they arrive. Raises the exception of the first item that fails, or of these callbacks, after
-        all work has stopped. Ctrl-C stops all work before it propagates, and so does `Beside.stop`.
+        all work has stopped. Ctrl-C stops all work before it propagates, and so does `BackgroundTask.stop`.
         """
 
 
-class Here:
+class InProcess:
     """Processes items one after the other in this process."""
 
     count = 1
@@ -74,12 +74,12 @@ def workers(count: int | str, *, hint: str = "") -> Workers:
     Ray actors.
 
     `hint` is appended to the error message when a worker dies. Raises UsageError for other text and for more than
-    `MOST_PROCESSES`, and as `Rays` does.
+    `MAX_PROCESSES`, and as `RayWorkers` does.
     """
     if isinstance(count, str):
         if count != HERE and not count.startswith(f"{HERE}://"):
             raise UsageError(f"expected a number of workers, ray or ray://HEAD:PORT, got {count!r}")
-        return Rays(count, hint=hint)
-    if count > MOST_PROCESSES:
-        raise UsageError(f"expected at most {MOST_PROCESSES} processes on this machine, got {count}")
-    return Processes(count, hint=hint) if count > 1 else Here()
+        return RayWorkers(count, hint=hint)
+    if count > MAX_PROCESSES:
+        raise UsageError(f"expected at most {MAX_PROCESSES} processes on this machine, got {count}")
+    return Processes(count, hint=hint) if count > 1 else InProcess()

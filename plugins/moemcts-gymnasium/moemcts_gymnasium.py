@@ -24,7 +24,7 @@ DEFAULT_DISCOUNT = 0.97
 """A horizon of about 33 steps, short enough for the unit of value to leave rewards distinguishable in a search."""
 DEFAULT_STEPS = 200
 """Steps of an episode if the environment has no limit."""
-MOST_KEPT = 256
+MAX_KEPT = 256
 """Maximum size of an observation stored in datasets; larger ones are recomputed by replaying the episode."""
 _LAST = struct.Struct("<d?")
 """The reward of a packed episode's last step, and whether the episode ended with it."""
@@ -295,7 +295,7 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
 
     def _row(self, state: Episode) -> bytes:
         text = self.format_state(state).encode()
-        if state.seen.size > MOST_KEPT:
+        if state.seen.size > MAX_KEPT:
             return text
         return text + b"\0" + _LAST.pack(state.paid, state.is_over) + state.seen.astype("<f4").tobytes()
 

@@ -29,7 +29,7 @@ from moemcts.game import (
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.splitmix import mixed
 
-MOST_ACTIONS = 100_000
+MAX_ACTIONS = 100_000
 """Maximum number of actions; a policy has an entry for each action of a game."""
 _REFUSALS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
 """Exceptions of OpenSpiel for parameters, including those of its libraries for cases that its C++ does not check."""
@@ -366,7 +366,7 @@ def _check(spiel: Any, kind: Any) -> None:
         "it has no observation tensor": not (
             kind.provides_observation_tensor or kind.provides_information_state_tensor
         ),
-        f"it has more than {MOST_ACTIONS:,} actions": spiel.num_distinct_actions() > MOST_ACTIONS,
+        f"it has more than {MAX_ACTIONS:,} actions": spiel.num_distinct_actions() > MAX_ACTIONS,
         "its results have no bounds": not math.isfinite(spiel.max_utility() - spiel.min_utility()),
     }
     for reason, holds in reasons.items():

@@ -36,7 +36,7 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.game import FloatArray, State
 from moemcts.runs.match import chosen_in
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.work import Here
+from moemcts.work import InProcess
 from moemcts.work.workers import Item, Result, Task, ignore
 
 GAME = StayOrLeave(4, length=30)
@@ -135,7 +135,7 @@ def test_boards_that_repeat_narrow_no_interval_of_wins() -> None:
     assert tally_of(once.games("single"), once.games("single")).num_games == 16
 
 
-class Twice(Here):
+class Twice(InProcess):
     """Workers of which the first dies after half its games, and is replaced, as actors of Ray are."""
 
     count = 2

@@ -213,7 +213,7 @@ def test_ties_of_many_count_by_the_orders_that_go_round_them(monkeypatch: pytest
     names = tuple("abcdefg")
     games = [Ranking((("a",), ("b",)))] * 5 + [Ranking((names,))] * 5 + [Ranking((("a",), names[1:]))] * 5
     few = fit_ratings(games)
-    monkeypatch.setattr(ranking, "MOST_ORDERED", 7)
+    monkeypatch.setattr(ranking, "MAX_ORDERED", 7)
     assert few.elo == pytest.approx(fit_ratings(games).elo, abs=1)
     assert few.errors == pytest.approx(fit_ratings(games).errors, rel=0.02)
     monkeypatch.undo()

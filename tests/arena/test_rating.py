@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from moemcts.arena.intervals import mean_interval
 from moemcts.arena.rating import (
-    MOST_ELO,
+    MAX_ELO,
     Elo,
     Model,
     Sprt,
@@ -244,7 +244,7 @@ def test_a_test_that_can_decide_nothing_is_refused(options: dict[str, float]) ->
 
 
 @pytest.mark.parametrize("model", ["normalized", "logistic", "trinomial"])
-@pytest.mark.parametrize(("elo0", "elo1"), [(0, MOST_ELO), (-MOST_ELO, 0), (-MOST_ELO, MOST_ELO), (250, 300)])
+@pytest.mark.parametrize(("elo0", "elo1"), [(0, MAX_ELO), (-MAX_ELO, 0), (-MAX_ELO, MAX_ELO), (250, 300)])
 def test_the_widest_test_is_computed(model: Model, elo0: float, elo1: float) -> None:
     sprt = Sprt(elo0=elo0, elo1=elo1, model=model)
     num_counts = 3 if model == "trinomial" else 5

@@ -13,7 +13,7 @@ from trained_for_tests import save_team
 
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
-from moemcts.runs.benchmark import DoUnit
+from moemcts.runs.benchmark import UnitRunner
 from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.match import MatchPlan, going_on
 from moemcts.runs.suite import read_suite
@@ -78,9 +78,9 @@ def test_a_suite_against_programs_goes_on_where_that_is_allowed(
     Experiment.create(tmp_path / unit.name / "run", unit.config())
     # As of a suite that has gained a gate since.
     write_json(tmp_path / unit.name / "unit.json", {**unit.decided_by(), "gates": []})
-    DoUnit(tmp_path, allow_programs=True).check(unit)
+    UnitRunner(tmp_path, allow_programs=True).check(unit)
     with pytest.raises(UsageError, match="runs a program of this machine by agent 'engine'"):
-        DoUnit(tmp_path).check(unit)
+        UnitRunner(tmp_path).check(unit)
 
 
 def test_settings_connect_to_no_cluster_unless_that_is_allowed(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -13,7 +13,7 @@ from moemcts.runs import match as matches
 from moemcts.runs.experiment import run as experiments
 from moemcts.runs.match import Match, MatchPlan
 from moemcts.runs.selfplay import playing
-from moemcts.work import Here, workers
+from moemcts.work import InProcess, workers
 
 
 def test_runs_are_done_by_as_many_as_there_are_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,9 +32,9 @@ def test_games_of_self_play_are_played_by_as_many_as_there_are_cores(
 def test_a_match_is_played_by_as_many_as_there_are_cores_and_games(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int | str] = []
 
-    def workers(count: int | str, *, hint: str) -> Here:
+    def workers(count: int | str, *, hint: str) -> InProcess:
         asked.append(count)
-        return Here()
+        return InProcess()
 
     monkeypatch.setattr(matches, "num_cores", lambda: 7)
     monkeypatch.setattr(matches, "workers", workers)

@@ -67,7 +67,7 @@ def files_of_games(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.games/*.safetensors"))
 
 
-class Stopped(Exception):
+class Cancelled(Exception):
     """Ends a generation somewhere."""
 
 
@@ -77,7 +77,7 @@ def stop_after(num_calls: int) -> Callable[[int, int], None]:
 
     def hear(done: int, total: int) -> None:
         if next(calls, None) is None:
-            raise Stopped
+            raise Cancelled
 
     return hear
 
@@ -86,7 +86,7 @@ def is_played(out: Path, agents: Sequence[Agent], **options: Any) -> bool:
     """Returns whether games were played to their end."""
     try:
         play(out, agents, **options)
-    except Stopped:
+    except Cancelled:
         return False
     return True
 
@@ -119,7 +119,7 @@ def test_no_finished_game_is_played_again(tmp_path: Path, monkeypatch: pytest.Mo
     needed = sorted(over)
     over.clear()
     for num_calls in (12, 15, 20):
-        with pytest.raises(Stopped):
+        with pytest.raises(Cancelled):
             play(tmp_path / "broken", [RandomAgent()] * 2, on_progress=stop_after(num_calls))
     num_before = len(over)
     play(tmp_path / "broken", [RandomAgent()] * 2)
@@ -128,7 +128,7 @@ def test_no_finished_game_is_played_again(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_progress_goes_on_with_the_samples_of_finished_games(tmp_path: Path) -> None:
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         play(tmp_path, [RandomAgent()] * 2, on_progress=stop_after(12))
     seen: list[int] = []
     play(tmp_path, [RandomAgent()] * 2, on_progress=lambda done, total: seen.append(done))
@@ -141,7 +141,7 @@ def test_a_run_goes_on_with_the_games_that_were_over(tmp_path: Path) -> None:
     data = {"samples": 150, "agent": "uct?simulations=20", "against": "random", "random_plies": 1}
     config = validate({"game": "tictactoe", "seed": 2, "data": data}, ExperimentConfig)
     play_games(config, NATIVE, tmp_path / "whole", lambda done, total: None)
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         # All games are under way at once, so that the shorter ones are over before the others.
         play_games(config, NATIVE, tmp_path / "broken", stop_after(7))
     assert files_of_games(tmp_path / "broken")
@@ -194,7 +194,7 @@ def test_a_killed_generation_loses_no_finished_game(tmp_path: Path) -> None:
 def broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Returns a generation whose first shard has several files of games."""
     monkeypatch.setattr(finished_games, "SECONDS_UNWRITTEN", 0)
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         play(tmp_path / "broken", [RandomAgent()] * 2, on_progress=stop_after(13))
     assert len(files_of_games(tmp_path / "broken")) > 1
     return tmp_path / "broken"

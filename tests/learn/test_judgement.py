@@ -5,12 +5,12 @@ import math
 import pytest
 
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.judgement import Judge
+from moemcts.learn.training.judgement import LossMonitor
 from moemcts.learn.training.schedule import cosine, one_cycle, pace
 
 
-def judged(losses: list[float], **settings: object) -> tuple[list[str], Judge]:
-    course, config = Judge(), TrainerConfig.model_validate(settings)
+def judged(losses: list[float], **settings: object) -> tuple[list[str], LossMonitor]:
+    course, config = LossMonitor(), TrainerConfig.model_validate(settings)
     return [course.judge(config, loss) for loss in losses], course
 
 
@@ -42,7 +42,7 @@ def test_the_antichess_thesis_reduces_by_ten_after_five_measurements_within_a_th
 
 def test_a_course_survives_being_stored() -> None:
     _, course = judged([1.0, 1.2, 1.1], schedule="plateau", plateau_patience=1)
-    assert Judge(**course.to_json()) == course
+    assert LossMonitor(**course.to_json()) == course
 
 
 def test_cosine_warms_up_falls_and_stays() -> None:

@@ -18,7 +18,7 @@ from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Views
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Played, generation_of, play_chunks, play_games
-from moemcts.learn.loop.players import SelfPlayer
+from moemcts.learn.loop.players import SelfPlayAgent
 from moemcts.plugins import plugins
 from moemcts.runs.selfplay.games import chunk_bytes, done_before, read_chunk
 from moemcts.search import SearchConfig
@@ -27,8 +27,8 @@ SEARCH = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, tempe
 TICTACTOE = plugins().game("tictactoe")
 
 
-def self_player(**options: Any) -> SelfPlayer:
-    return SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SEARCH, **options)
+def self_player(**options: Any) -> SelfPlayAgent:
+    return SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SEARCH, **options)
 
 
 def played(cast: Cast, numbers: range = range(12), *, generation: int = 1, **config: Any) -> Played:
@@ -83,7 +83,7 @@ def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluat
             self.is_busy = False
             return evaluation
 
-    agent = SelfPlayer(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
+    agent = SelfPlayAgent(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
     played(Cast(newest=agent), parallel=8, in_flight=2)
     assert threads.isdisjoint({threading.main_thread()})
     assert len(threads) == 1
@@ -104,7 +104,7 @@ def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: P
 
     def play(*chunks: range) -> list[tuple[int, Played]]:
         rounds.clear()
-        agent = SelfPlayer(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
+        agent = SelfPlayAgent(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
         config = GamesConfig(parallel=4)
         return list(play_chunks(TICTACTOE, Cast(newest=agent), config, chunks, generation=1, seed=3))
 
@@ -170,16 +170,19 @@ def test_a_share_of_the_moves_is_searched_in_full_and_learned_from() -> None:
 
 def test_quick_searches_have_a_quarter_of_the_simulations_no_noise_and_nothing_forced() -> None:
     forcing = SEARCH.model_copy(update={"forced_playouts": 2.0})
-    one = SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), forcing, full_share=0.5)
+    one = SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), forcing, full_share=0.5)
     assert one._fast.config.simulations == 2
     assert one._fast.config.noise_fraction == 0
     assert (one._full.config.forced_playouts, one._fast.config.forced_playouts) == (2.0, 0.0)
     gumbel = SearchConfig(simulations=8, root="gumbel")
     assert (
-        SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), gumbel, full_share=0.5)._fast.config.gumbel_noise == 0
+        SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), gumbel, full_share=0.5)._fast.config.gumbel_noise
+        == 0
     )
     with pytest.raises(ValueError, match="expected fast_simulations"):
-        SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5)
+        SelfPlayAgent(
+            TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5
+        )
 
 
 class Asked(UniformEvaluator):
@@ -197,7 +200,7 @@ class Asked(UniformEvaluator):
 def test_full_and_quick_searches_remember_together() -> None:
     asked = Asked(TICTACTOE.spec)
     remembering = SEARCH.model_copy(update={"cache_size": 10_000})
-    found = played(Cast(newest=SelfPlayer(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
+    found = played(Cast(newest=SelfPlayAgent(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
     assert 0 < len(found.records) < found.plies.sum()
     assert len(set(asked.keys)) == len(asked.keys)
 
@@ -215,20 +218,20 @@ def test_forced_moves_are_not_searched() -> None:
     asked = Asked(TICTACTOE.spec)
     views, seats = forced_and_open()
     before = str(seats[0].rng.bit_generator.state)
-    forced, chosen = SelfPlayer(TICTACTOE, asked, SEARCH, full_share=0.5).act(views, seats)
+    forced, chosen = SelfPlayAgent(TICTACTOE, asked, SEARCH, full_share=0.5).act(views, seats)
     assert (forced.action, forced.policy, forced.value, forced.simulations) == (8, None, None, 0)
     assert str(seats[0].rng.bit_generator.state) == before
     assert chosen.simulations > 0
     assert views[0].state.position_key() not in asked.keys
     views, seats = forced_and_open()
-    (alone,) = SelfPlayer(TICTACTOE, Asked(TICTACTOE.spec), SEARCH, full_share=0.5).act(views.take([1]), seats[1:])
+    (alone,) = SelfPlayAgent(TICTACTOE, Asked(TICTACTOE.spec), SEARCH, full_share=0.5).act(views.take([1]), seats[1:])
     assert alone == chosen
 
 
 def test_forced_moves_are_searched_where_trees_are_kept() -> None:
     views, seats = forced_and_open()
     kept = SEARCH.model_copy(update={"reuse": True})
-    forced, _ = SelfPlayer(TICTACTOE, Asked(TICTACTOE.spec), kept).act(views, seats)
+    forced, _ = SelfPlayAgent(TICTACTOE, Asked(TICTACTOE.spec), kept).act(views, seats)
     assert forced.value is not None
     assert all(seat.memory is not None for seat in seats)
 

@@ -18,7 +18,7 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.records import Records, Visits
 from moemcts.learn.loop.config import GamesConfig, ReplayConfig, TargetsConfig
 from moemcts.learn.loop.games import Cast, Played, play_games
-from moemcts.learn.loop.players import SelfPlayer
+from moemcts.learn.loop.players import SelfPlayAgent
 from moemcts.learn.loop.targets import value_targets
 from moemcts.learn.loop.training import Networks, go_on
 from moemcts.learn.loop.window import Samples, drawn_rows, held_out_games, open_window, window
@@ -38,7 +38,7 @@ TICTACTOE = plugins().game("tictactoe")
 @pytest.fixture(scope="module")
 def games() -> Played:
     search = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, temperature_plies=9)
-    cast = Cast(newest=SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), search))
+    cast = Cast(newest=SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), search))
     return play_games(TICTACTOE, cast, GamesConfig(games=12, parallel=4), range(12), generation=1, seed=3)
 
 
@@ -317,7 +317,7 @@ def test_experts_that_differ_are_no_network_for_all_to_go_out_from(samples: Samp
     with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
         go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
     with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
-        Single().fit_on(Trainer(CONFIG), experts, samples.training, gate, tmp_path / "1")
+        Single().fit_from(Trainer(CONFIG), experts, samples.training, gate, tmp_path / "1")
     general = network(3)
     go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2")
 

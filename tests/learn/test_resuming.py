@@ -24,7 +24,7 @@ from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.schemes.catalogue import Staged
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.judgement import Judge, Judgement
+from moemcts.learn.training.judgement import Judgement, LossMonitor
 from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.stage import StageRun, read_stage
@@ -68,7 +68,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if "spike" in changes:
-        monkeypatch.setattr(Judge, "judge", spiking(Judge.judge))
+        monkeypatch.setattr(LossMonitor, "judge", spiking(LossMonitor.judge))
     settings = config(**changes)
     unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
     rng = random.Random(repr(changes))
@@ -95,7 +95,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
 def spiking(judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
     """Returns a judgement for which the second measurement of every stage is a spike, twice."""
 
-    def judge_or_spike(course: Judge, settings: TrainerConfig, loss: float | None) -> Judgement:
+    def judge_or_spike(course: LossMonitor, settings: TrainerConfig, loss: float | None) -> Judgement:
         has_accepted = course.accepted is not None
         return "spike" if has_accepted and len(course.returns) < 2 else judge(course, settings, loss)
 

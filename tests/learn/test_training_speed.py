@@ -118,7 +118,7 @@ def test_what_is_left_of_steps_is_counted_as_theirs(
     waiting = 0.05
 
     def slow(stage: StageRun) -> None:
-        time.sleep(waiting * bool(stage._learner.num_untold))
+        time.sleep(waiting * bool(stage._learner.num_pending))
         check(stage)
 
     monkeypatch.setattr(StageRun, "_check", slow)

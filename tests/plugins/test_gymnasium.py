@@ -24,7 +24,7 @@ from moemcts.runs.finishing import finish
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.splitmix import mixed
 from moemcts.testing import check_game
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 moemcts_gymnasium = pytest.importorskip(
     "moemcts_gymnasium", reason="not installed: pip install ./plugins/moemcts-gymnasium"
@@ -411,7 +411,7 @@ def test_rows_that_are_texts_alone_are_read(monkeypatch: pytest.MonkeyPatch) -> 
     game = moemcts_gymnasium.make("CartPole-v1", steps=9)
     state = game.initial_state(3).play([0]).play([1])
     # As datasets held them at first, and do where observations are large.
-    monkeypatch.setattr(moemcts_gymnasium, "MOST_KEPT", 3)
+    monkeypatch.setattr(moemcts_gymnasium, "MAX_KEPT", 3)
     packed = game.pack([state])
     assert bytes(packed.data) == b"3: 0 1"
     assert np.array_equal(game.unpack(packed, np.zeros(1, np.int64)).observations()[0], state.seen)
@@ -445,7 +445,7 @@ def test_a_match_says_who_gets_more(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_an_experiment_compares_returns(tmp_path: Path) -> None:
     small = {"game": "gymnasium:CliffWalking-v1?steps=8", "network": "mlp", "data": {"samples": 100}}
     made = experiment(tmp_path / "run", **small, training={"epochs": 1.0, "batch_size": 32})
-    finish(made, Silence())
+    finish(made, NoProgress())
     report = (tmp_path / "run" / "report" / "report.md").read_text()
     assert "The single network gets -" in report
     assert "in return, 95 % interval" in report

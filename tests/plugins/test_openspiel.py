@@ -101,7 +101,7 @@ def test_what_cannot_be_searched_says_why(name: str, reason: str) -> None:
 
 def test_more_players_than_the_search_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # No game of perfect information has as many as 32: here 4 are too many.
-    monkeypatch.setattr("moemcts.game.MOST_PLAYERS", 3)
+    monkeypatch.setattr("moemcts.game.MAX_PLAYERS", 3)
     reason = r"openspiel:pig\(players=4\) cannot be searched here: expected a num_players of 3 or fewer, got 4"
     with pytest.raises(UsageError, match=reason):
         make("pig(players=4)")

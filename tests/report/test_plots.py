@@ -161,7 +161,7 @@ def test_what_a_row_sums_up_lies_on_one_line_under_it_and_within_the_plot() -> N
 
 def test_the_yardstick_is_not_coloured_as_experts_are() -> None:
     rows = [
-        Whisker(label=label, value=0.5, low=0.4, high=0.6, is_baseline=label == "single", is_yardstick=label == FIELD)
+        Whisker(label=label, value=0.5, low=0.4, high=0.6, is_baseline=label == "single", is_reference=label == FIELD)
         for label in ("single", "experts", FIELD)
     ]
     colours = [line.get_color() for line in win_rates(rows).axes[0].lines if line.get_marker() in ("o", "D")]

@@ -12,7 +12,7 @@ from runs_for_tests import SMALL, experiment
 from moemcts.runs import Training, TrainingConfig
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 __all__ = ["no_drawing"]
 
@@ -20,14 +20,14 @@ __all__ = ["no_drawing"]
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "experiment"
-    finish(experiment(folder), Silence())
+    finish(experiment(folder), NoProgress())
     return folder
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "training"
-    finish(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), Silence())
+    finish(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), NoProgress())
     return folder
 
 

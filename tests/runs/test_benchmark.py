@@ -78,9 +78,9 @@ def test_an_error_says_of_which_game_it_is_wherever_it_was_raised(
     def failing(*_: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(benchmark.DoUnit, "_rows", failing)
+    monkeypatch.setattr(benchmark.UnitRunner, "_rows", failing)
     with pytest.raises(type(error) if isinstance(error, UsageError) else MoemctsError) as raised:
-        benchmark.DoUnit(tmp_path / "out")(unit, lambda _: None)
+        benchmark.UnitRunner(tmp_path / "out")(unit, lambda _: None)
     told = pickle.loads(pickle.dumps(raised.value))
     assert (str(told), told.exit_code) == (f"tictactoe: {error}", error.exit_code)
 

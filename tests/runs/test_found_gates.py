@@ -23,7 +23,7 @@ from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 EXACT = "plies?cuts=3,6"
 SMALL: dict[str, Any] = {"game": "tictactoe", "network": "mlp?width=8&layers=1"}
@@ -60,7 +60,7 @@ def finds_nothing(*_: Any) -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    finish(Experiment.create(folder, settings()), Silence())
+    finish(Experiment.create(folder, settings()), NoProgress())
     return folder
 
 
@@ -99,10 +99,10 @@ def test_an_old_run_goes_on_as_it_was_begun(tmp_path: Path, finished: Path) -> N
     written = (old.folder / "config.toml").read_text()
     assert read_toml(old.folder / "config.toml")["gates"] == ["plies"]
     assert "gate_names" not in written
-    with old.opened():
+    with old.locked():
         old.do("data", lambda done, total: None)
         old.do("train-plies-0", lambda done, total: None)
-    finish(Experiment.load(old.folder), Silence())
+    finish(Experiment.load(old.folder), NoProgress())
     assert Experiment.load(old.folder).waiting() == []
     assert (old.folder / "config.toml").read_text() == written
     before, now = (read_toml(one / "experts" / "plies-0" / "manifest.toml") for one in (old.folder, finished))

@@ -24,7 +24,7 @@ from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.store import read_toml, write_toml
 from moemcts.work import workers
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 
 @pytest.mark.parametrize("setting", ["data.agent", "match.field", "match.opponent_model"])
@@ -80,7 +80,7 @@ def test_a_run_learns_from_the_searches_of_experts_wherever_it_goes_on(
     manifest = tmp_path / "experts" / "manifest.toml"
     manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
     with pytest.raises(ForeignData, match=r"part data was made with other settings: experts of .*"):
-        finish(Training.load(tmp_path / "run"), Silence())
+        finish(Training.load(tmp_path / "run"), NoProgress())
 
 
 def test_the_arms_of_a_run_play_experts_that_were_trained_before(
@@ -99,7 +99,7 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
     manifest = tmp_path / "experts" / "manifest.toml"
     manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
     with pytest.raises(ForeignData, match=r"was made with other settings: experts of .*"):
-        finish(Experiment.load(tmp_path / "run"), Silence())
+        finish(Experiment.load(tmp_path / "run"), NoProgress())
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
     words[-3:] = ["match.field=expert", "--set", "match.opponent_model=self", "--dry-run"]
@@ -308,8 +308,8 @@ def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(train
     def made(name: str, *, data: dict[str, Any] | None = None, **changes: Any) -> Training:
         settings = {**SMALL, "data": {"folder": str(tmp_path / "data"), **(data or {})}, **changes}
         training = Training.create(tmp_path / name, validate(settings, TrainingConfig))
-        with training.opened():
-            training.work(Silence())
+        with training.locked():
+            training.work(NoProgress())
         return training
 
     baselines = {

@@ -18,7 +18,7 @@ from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
 from moemcts.runs.sources import open_sources
 from moemcts.store import read_toml
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 LARGER = "resnet?channels=8&blocks=1"
 LATE = "plies?cuts=7"
@@ -46,13 +46,13 @@ def test_a_run_that_has_grown_is_one_that_was_begun_so(
     before = made(copy)
     larger = grown(Experiment.load(copy), **added)
     keep_growth(larger)
-    report = finish(Experiment.load(copy), Silence())
+    report = finish(Experiment.load(copy), NoProgress())
     after = made(copy)
     assert after.keys() > before.keys()
     assert all(after[path].startswith(data) for path, data in before.items())
     whole = experiment(tmp_path / "whole", **settings)
     assert larger.config == whole.config
-    assert finish(whole, Silence()).numbers == report.numbers
+    assert finish(whole, NoProgress()).numbers == report.numbers
     alike = [{path: sorted(data.splitlines()) for path, data in one.items()} for one in (made(whole.folder), after)]
     assert alike[0] == alike[1]
 
@@ -71,7 +71,7 @@ def test_arms_keep_their_names_beside_those_of_other_schemes(copy: Path) -> None
         ("plies", "plies?cuts=3,6", "separated"),
         ("plies staged", "plies?cuts=3,6", "staged"),
     ]
-    arms = finish(larger, Silence()).numbers["searched"]["arms"]
+    arms = finish(larger, NoProgress()).numbers["searched"]["arms"]
     assert list(arms) == ["plies", "plies staged"]
     after = made(copy)
     assert all(after[path].startswith(data) for path, data in before.items())

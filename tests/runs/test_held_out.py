@@ -16,7 +16,7 @@ from moemcts.runs.experiment import held_out
 from moemcts.runs.experiment.held_out import losses_of, num_evaluations, num_processes
 from moemcts.runs.finishing import finish
 from moemcts.store import read_json, write_text
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 EXPERTS = [f"expert for phase {number}" for number in range(3)]
 TEAMS = ("the experts by separated", "single?epochs=2")
@@ -39,7 +39,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_a_finished_run_is_not_measured_again(copy: Path, measured: list[list[str]]) -> None:
     run = Experiment.load(copy)
     report = json.loads((copy / "report" / "numbers.json").read_text())
-    assert json.loads(json.dumps(finish(run, Silence()).numbers["losses"])) == report["losses"]
+    assert json.loads(json.dumps(finish(run, NoProgress()).numbers["losses"])) == report["losses"]
     assert measured == []
 
 
@@ -70,7 +70,7 @@ def test_a_file_that_holds_something_else_is_named(copy: Path) -> None:
 
 def test_one_network_for_all_phases_is_measured_once(tmp_path: Path, measured: list[list[str]]) -> None:
     run = experiment(tmp_path / "run", schemes=["separated", "single?epochs=2"])
-    report = finish(run, Silence())
+    report = finish(run, NoProgress())
     assert measured == [["seed 0"], ["single", *EXPERTS, "mixture"], ["single", "mixture"]]
     assert [row["name"] for row in report.numbers["losses"]["single?epochs=2"]] == ["single", "mixture"]
     page = (run.folder / "report" / "report.md").read_text()

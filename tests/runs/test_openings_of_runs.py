@@ -14,7 +14,7 @@ from moemcts.runs import Experiment
 from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
 from moemcts.store import read_toml
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 STARTS = ["X...O....", "O...X....", "X...O...X"]
 OTHERS = [".X..O....", ".X.....O."]
@@ -44,7 +44,7 @@ def test_a_run_plays_from_anywhere_the_positions_it_was_begun_with(
     assert read_toml(run.folder / "config.toml")["match"]["openings"] == str(file)
     file.unlink()
     monkeypatch.chdir("/")
-    report = finish(Experiment.load(run.folder), Silence())
+    report = finish(Experiment.load(run.folder), NoProgress())
     assert f"games begin in positions of {file}" in report.sections[-1].text
     expected = {f"{run.game.parse_state(position).key():016x}" for position in STARTS}
     assert keys_of(run) <= expected
@@ -54,12 +54,12 @@ def test_a_run_plays_from_anywhere_the_positions_it_was_begun_with(
 def test_positions_that_were_edited_since_are_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "starts.txt", STARTS)
     run = from_file(tmp_path / "run", file)
-    finish(run, Silence())
+    finish(run, NoProgress())
     write(file, OTHERS)
-    finish(Experiment.load(run.folder), Silence())
+    finish(Experiment.load(run.folder), NoProgress())
     write(run.folder / "openings" / "match" / "starts.txt", OTHERS)
     with pytest.raises(ForeignData, match=r"made with other settings: content of match\.openings was"):
-        finish(Experiment.load(run.folder), Silence())
+        finish(Experiment.load(run.folder), NoProgress())
 
 
 def test_files_that_cannot_be_played_from_are_refused_before_anything_is_learned(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_run_that_has_not_played_yet_may_gain_openings(tmp_path: Path) -> None
     larger = grown(run, changes={"match.openings": str(file)})
     keep_growth(larger)
     file.unlink()
-    finish(Experiment.load(run.folder), Silence())
+    finish(Experiment.load(run.folder), NoProgress())
     with pytest.raises(MoemctsError, match=r"cannot read the openings"):
         grown(Experiment.load(run.folder), changes={"match.openings": str(tmp_path / "others.txt")})
     with pytest.raises(ForeignData, match=r"match\.openings was"):
@@ -107,8 +107,8 @@ def test_a_run_that_grows_before_its_first_game_keeps_the_positions_it_has(
 def test_a_run_from_before_files_were_kept_goes_on_with_the_file_itself(tmp_path: Path) -> None:
     run = from_file(tmp_path / "run", write(tmp_path / "starts.txt", STARTS))
     (run.folder / "openings" / "match" / "starts.txt").unlink()
-    finish(Experiment.load(run.folder), Silence())
+    finish(Experiment.load(run.folder), NoProgress())
     larger = grown(Experiment.load(run.folder), changes={"match.games": 6})
     keep_growth(larger)
-    finish(Experiment.load(run.folder), Silence())
+    finish(Experiment.load(run.folder), NoProgress())
     assert not (run.folder / "openings" / "match" / "starts.txt").exists()

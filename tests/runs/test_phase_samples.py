@@ -13,7 +13,7 @@ from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 EMPTY = "plies?cuts=0,3"
 """No ply comes before the first."""
@@ -22,7 +22,7 @@ EMPTY = "plies?cuts=0,3"
 def test_an_empty_phase_of_the_last_gate_is_found_before_the_first_training(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run", gates=["plies", EMPTY])
     with pytest.raises(MoemctsError) as raised:
-        finish(run, Silence())
+        finish(run, NoProgress())
     said = str(raised.value)
     assert said.startswith(f"no samples to train 'phase 0' on: gate {EMPTY!r} finds 0 of phase 0, ")
     assert said.endswith(
@@ -75,7 +75,7 @@ def test_a_phase_that_a_later_seed_holds_out_is_found_before_the_first_training(
     assert counts[0] > 0
     assert 0 in counts
     with pytest.raises(MoemctsError, match=r"no samples to train 'phase 1' on: .* 0 of phase 1; start another run"):
-        finish(run, Silence())
+        finish(run, NoProgress())
     assert not (run.folder / "training").exists()
 
 

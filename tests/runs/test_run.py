@@ -37,8 +37,8 @@ from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
 from moemcts.store import exclusive, read_toml, write_text, write_toml
-from moemcts.work import Here
-from moemcts.work.progress import Advance, Silence
+from moemcts.work import InProcess
+from moemcts.work.progress import Advance, NoProgress
 
 BIN = Path(sys.executable).parent
 
@@ -58,7 +58,7 @@ def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> 
 
 
 def test_who_shares_a_match_plays_as_many_games_at_once_as_one_alone(finished: Path) -> None:
-    class Two(Here):
+    class Two(InProcess):
         count = 2
 
         def map(self, task: Any, items: Any, **hear: Any) -> Any:
@@ -86,8 +86,8 @@ def test_a_match_that_fills_all_workers_is_shared_by_them(finished: Path, tmp_pa
     assert [part.name for part in shared.parts() if part.share is not None] == ["searched-plies-0"]
     for run in (alone, shared):
         assert [part.name for part in run.waiting()] == ["searched-plies-0"]
-        with run.opened():
-            run.work(Silence())
+        with run.locked():
+            run.work(NoProgress())
         assert run.waiting() == []
     kept, found = (
         (run.folder / "matches" / "searched-plies-0.jsonl").read_text().splitlines() for run in (alone, shared)
@@ -98,7 +98,7 @@ def test_a_match_that_fills_all_workers_is_shared_by_them(finished: Path, tmp_pa
 
 
 def test_a_shared_match_before_one_that_is_not_counts_as_many_games_as_it_has(copy: Path) -> None:
-    class Heard(Silence):
+    class Heard(NoProgress):
         @contextlib.contextmanager
         def task(self, name: str, unit: str) -> Iterator[Advance]:
             yield lambda done, total: totals.append(total)
@@ -107,7 +107,7 @@ def test_a_shared_match_before_one_that_is_not_counts_as_many_games_as_it_has(co
     edit(copy, lambda values: values["match"].update(raw_games=8, games=6, parallel=8))
     run = Experiment.load(copy)
     assert [part.share is None for part in run.waiting()] == [False, True]
-    with run.opened():
+    with run.locked():
         run.work(Heard())
     assert set(totals) == {14}
 
@@ -143,7 +143,7 @@ def test_settings_that_were_edited_after_they_decided_a_part_are_refused(
 ) -> None:
     edit(copy, change)
     with pytest.raises(ForeignData, match=line):
-        finish(Experiment.load(copy), Silence())
+        finish(Experiment.load(copy), NoProgress())
 
 
 def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,13 +151,13 @@ def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monke
     seen = with_gpus(monkeypatch)
     edit(copy, lambda values: values["match"].update(device="cuda:1"))
     with pytest.raises(ForeignData, match=r"match\.device was None and is 'cuda:1'"):
-        finish(Experiment.load(copy), Silence())
+        finish(Experiment.load(copy), NoProgress())
     for path in [*(copy / "parts").glob("searched-*"), *(copy / "parts").glob("raw-*"), *(copy / "matches").iterdir()]:
         path.unlink()
     edit(copy, lambda values: values["training"].update(device="cuda"))
     run = Experiment.load(copy)
-    with run.opened():
-        run.work(Silence())
+    with run.locked():
+        run.work(NoProgress())
     assert set(seen) == {"cuda:1"}
     seen.clear()
     run.outcomes()
@@ -206,13 +206,13 @@ def test_a_training_whose_epochs_were_edited_is_refused(trained: Path, tmp_path:
     folder = Path(shutil.copytree(trained, tmp_path / "copy"))
     edit(folder, lambda values: values["training"].update(epochs=2.0))
     with pytest.raises(ForeignData, match=r"part train was made.*training\.epochs was 1\.0 and is 2\.0"):
-        finish(Training.load(folder), Silence())
+        finish(Training.load(folder), NoProgress())
 
 
 def test_what_decides_nothing_may_be_edited_and_more_games_go_on(copy: Path) -> None:
     played = (copy / "matches" / "searched-plies-0.jsonl").read_bytes()
     edit(copy, lambda values: values["match"].update(games=6, parallel=3))
-    report = finish(Experiment.load(copy), Silence())
+    report = finish(Experiment.load(copy), NoProgress())
     assert report.numbers["searched"]["arms"]["plies"]["num_games"] == 6
     assert (copy / "matches" / "searched-plies-0.jsonl").read_bytes().startswith(played)
 
@@ -221,15 +221,15 @@ def test_more_training_seeds_go_on_with_what_was_made(copy: Path, tmp_path: Path
     kept = [copy / "matches" / "searched-plies-0.jsonl", copy / "experts" / "plies-0" / "expert-0.safetensors"]
     before = [path.read_bytes() for path in kept]
     edit(copy, lambda values: values.update(num_seeds=2))
-    report = finish(Experiment.load(copy), Silence())
+    report = finish(Experiment.load(copy), NoProgress())
     assert [path.read_bytes() for path in kept] == before
-    whole = finish(experiment(tmp_path / "whole", num_seeds=2), Silence())
+    whole = finish(experiment(tmp_path / "whole", num_seeds=2), NoProgress())
     assert report.numbers == whole.numbers
 
 
 def test_a_training_is_called_by_its_seed_wherever_it_is_named(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run", seed=4, num_seeds=2)
-    report = finish(run, Silence())
+    report = finish(run, NoProgress())
     assert sorted(path.name for path in (run.folder / "experts").iterdir()) == [
         "plies-4",
         "plies-5",
@@ -268,7 +268,7 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
         f"single?epochs=3 {larger}",
         f"single {alone}",
     ]
-    report = finish(run, Silence())
+    report = finish(run, NoProgress())
     manifests = [read_toml(run.folder / "experts" / f"{arm.label}-0" / "manifest.toml") for arm in run.arms]
     assert [manifest["network"] for manifest in manifests] == [NETWORK] * 3 + [larger] * 3 + [alone]
     steps = [measurements(run.folder / "training" / f"{arm.label}-0")[-1]["step"] for arm in run.arms]
@@ -301,7 +301,7 @@ def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> N
         search={"simulations": 2},
         match={"games": 4, "field": "single"},
     )
-    report = finish(run, Silence())
+    report = finish(run, NoProgress())
     assert [arm.name for arm in run.matches.contestants()] == ["single", "steps?cuts=5,12"]
     differences = report.numbers["searched"]["differences"]
     assert list(differences) == ["steps?cuts=5,12"]
@@ -315,14 +315,14 @@ def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> N
 def test_an_old_folder_without_parts_goes_on(copy: Path) -> None:
     numbers = (copy / "report" / "numbers.json").read_bytes()
     shutil.rmtree(copy / "parts")
-    finish(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), NoProgress())
     assert (copy / "report" / "numbers.json").read_bytes() == numbers
 
 
 def test_a_damaged_part_is_named(copy: Path) -> None:
     write_text(copy / "parts" / "data.json", "[]")
     with pytest.raises(DamagedFile, match=r"data\.json does not say what decided this part; delete it"):
-        finish(Experiment.load(copy), Silence())
+        finish(Experiment.load(copy), NoProgress())
 
 
 @pytest.mark.parametrize("content", [None, "", "[1]", "{}"], ids=["missing", "empty", "foreign", "bare"])
@@ -331,7 +331,7 @@ def test_a_lost_environment_costs_its_lines_of_the_report_only(copy: Path, conte
         (copy / "env.json").unlink()
     else:
         (copy / "env.json").write_text(content)
-    finish(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), NoProgress())
     assert "versions are not known" in (copy / "report" / "report.md").read_text()
 
 
@@ -341,7 +341,7 @@ def test_a_run_says_how_long_it_took_in_all_its_starts(copy: Path) -> None:
     assert all(seconds >= 0 for seconds in first.values())
 
     edit(copy, lambda values: values["match"].update(games=8))
-    finish(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), NoProgress())
     assert starts(copy)[0] == first
     assert list(starts(copy)[1]) == ["matches"]
     words = describe_times(copy)
@@ -363,7 +363,7 @@ def test_an_interrupted_start_counts_too(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("moemcts.runs.times.time", SimpleNamespace(monotonic=lambda: next(minutes)))
 
     def train() -> None:
-        with Timed(Silence(), tmp_path).task("training", "steps") as advance:
+        with Timed(NoProgress(), tmp_path).task("training", "steps") as advance:
             assert starts(tmp_path) == [{"training": 70}], "from its first task on"
             advance(1, 2)
             assert starts(tmp_path) == [{"training": 210}], "while it goes on"
@@ -377,7 +377,7 @@ def test_an_interrupted_start_counts_too(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("content", ["", "[]", '{"starts": 3}', '{"starts": [{"training": "long"}]}'])
 def test_lost_times_cost_their_line_of_the_report_only(content: str, copy: Path) -> None:
     (copy / "times.json").write_text(content)
-    finish(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), NoProgress())
     assert "- took" not in (copy / "report" / "report.md").read_text()
 
 
@@ -400,14 +400,14 @@ def test_samples_to_measure_on_that_were_replaced_are_refused(kind: str, trained
     samples = Path(shutil.copytree(trained / "data", tmp_path / "samples"))
     config = validate({**SMALL, "data": {"samples": 150, kind: str(samples)}, "seed": 1}, TrainingConfig)
     training = Training.create(tmp_path / "training", config)
-    training.work(Silence())
+    training.work(NoProgress())
     assert Training.load(training.folder).waiting() == []
     shutil.rmtree(samples)
     other = Training.create(tmp_path / "other", validate({**SMALL, "seed": 2}, TrainingConfig))
     other.do("data", lambda done, total: None)
     shutil.copytree(other.folder / "data", samples)
     with pytest.raises(ForeignData, match=rf"part data was made with other settings: {kind} data was"):
-        finish(Training.load(training.folder), Silence())
+        finish(Training.load(training.folder), NoProgress())
 
 
 @pytest.mark.parametrize(
@@ -508,10 +508,10 @@ def test_workers_end_with_the_run_that_was_killed_and_it_goes_on_as_if_it_had_no
         time.sleep(0.05)
     assert not alive
     resumed = Experiment.load(tmp_path / "killed")
-    finish(resumed, Silence())
+    finish(resumed, NoProgress())
     # An arm is called by its gate as it was given.
     alone = resumed.config.model_copy(update={"workers": 1, "gates": ["plies"]})
-    finish(Experiment.create(tmp_path / "whole", alone), Silence())
+    finish(Experiment.create(tmp_path / "whole", alone), NoProgress())
     files = [
         *(tmp_path / "whole").glob("experts/*/*.safetensors"),
         *(tmp_path / "whole").glob("training/*/metrics.jsonl"),
@@ -548,7 +548,7 @@ def test_a_single_network_without_experts_does_not_play_itself(tmp_path: Path) -
     assert "no gate: no experts" in run.describe()
     assert "no games" in run.describe()
     assert estimate(run).matches == 0
-    report = finish(run, Silence())
+    report = finish(run, NoProgress())
     assert report.summary == "No gate: no experts, and the single network does not play itself."
     assert report.numbers["searched"]["arms"] == {}
     assert not (run.folder / "matches").exists()

@@ -39,13 +39,13 @@ from moemcts.runs.selfplay.showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_toml
 from moemcts.work import Workers
-from moemcts.work.progress import Advance, Silence, unheard
+from moemcts.work.progress import Advance, NoProgress, ignore_progress
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("selfplay") / "run"
-    finish(selfplay(folder), Silence())
+    finish(selfplay(folder), NoProgress())
     return folder
 
 
@@ -343,7 +343,7 @@ def test_a_run_goes_on_where_what_it_began_with_is_gone(finished: Path, tmp_path
     with pytest.raises(DamagedFile, match=r"cannot read .*start/manifest.toml"):
         work(SelfPlay.load(tmp_path / "run"))
     gone.rename(start)
-    run.do("start", unheard)
+    run.do("start", ignore_progress)
     shutil.rmtree(start)
     assert not work(SelfPlay.load(tmp_path / "run")).waiting()
 
@@ -401,7 +401,7 @@ def test_openings_are_counted(tmp_path: Path) -> None:
     # Without noise and draws all games of a generation are the same.
     alike = {"noise_fraction": 0.0, "temperature": 0.0}
     run = selfplay(tmp_path, generations=1, search=alike, promotion={"rule": "none"}, gauntlet={"games": 0})
-    finish(run, Silence())
+    finish(run, NoProgress())
     (replay,) = read_jsonl(run.on_disk.of(1) / "game.jsonl", run.game)
     texts = [moves[0].text for _, moves in list(replay.positions())[:4]]
     opening = {"moves": " ".join(texts), "games": 12, "player 0": replay.record.returns[0]}
@@ -426,7 +426,7 @@ def test_no_more_moves_are_written_out_than_tell_an_opening(tmp_path: Path, monk
 @pytest.fixture(scope="module")
 def ahead(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ahead") / "run"
-    finish(selfplay(folder, games={"ahead": True}), Silence())
+    finish(selfplay(folder, games={"ahead": True}), NoProgress())
     return folder
 
 
@@ -441,7 +441,7 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
     folder = tmp_path / "run"
     with pytest.raises(Killed):
         work(selfplay(folder, games={"ahead": True}, workers=2), Deadly("generation 1: training", 3))
-    finish(SelfPlay.load(folder), Silence())
+    finish(SelfPlay.load(folder), NoProgress())
     ours, theirs = contents(ahead), contents(folder)
     assert ours.keys() == theirs.keys()
     assert [name for name in ours if name != "config.toml" and ours[name] != theirs[name]] == []
@@ -494,7 +494,7 @@ def test_games_of_an_earlier_start_count_as_done(tmp_path: Path, size: dict[str,
     (expected,) = size.values()
     changes = {"generations": 1, "games": size, "gauntlet": {"games": 0}, "promotion": {"rule": "none"}}
     run = selfplay(tmp_path, **changes)
-    run.do("start", unheard)
+    run.do("start", ignore_progress)
 
     def killed(done: int, total: int) -> None:
         if run.on_disk.chunks(1):
@@ -521,13 +521,13 @@ def test_games_of_which_a_copy_has_a_part_are_played_again(tmp_path: Path, size:
             raise Killed
 
     for one in (run, whole):
-        one.do("start", unheard)
+        one.do("start", ignore_progress)
     with pytest.raises(Killed):
         run.do("games-0001", killed)
     (chunk,) = run.on_disk.chunks(1)
     chunk.write_bytes(chunk.read_bytes()[:left])
     for one in (run, whole):
-        one.do("games-0001", unheard)
+        one.do("games-0001", ignore_progress)
     assert contents(run.on_disk.games(1)) == contents(whole.on_disk.games(1))
 
 

@@ -15,14 +15,14 @@ from moemcts.runs.selfplay.duels import Duel
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_json
 from moemcts.work import Processes, Workers
-from moemcts.work.progress import Advance, unheard
+from moemcts.work.progress import Advance, ignore_progress
 
 
 def test_generations_of_a_team_game_are_measured(tmp_path: Path) -> None:
     gauntlet = {"games": 6, "opponents": ["random"], "simulations": 0}
     run = selfplay(tmp_path, game="pommerman-team?max_steps=10", gate="none", generations=1, gauntlet=gauntlet)
-    run.do("start", unheard)
-    run.do("measure-0000", unheard)
+    run.do("start", ignore_progress)
+    run.do("measure-0000", ignore_progress)
     (measured,) = read_json(tmp_path / "matches" / "measure-0000.json")
     assert sum(measured["counts"]) == 6
 
@@ -75,7 +75,7 @@ def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_
     for number, changes in enumerate(({"workers": "ray"}, {"workers": 2, "games": {"ahead": True}})):
         run = selfplay(tmp_path / str(number), **changes)
         if isinstance(run.config.workers, int):
-            run.do("start", unheard)
+            run.do("start", ignore_progress)
             run.playing.begin(1)
         assert run.playing.crew().count == 1
         run.playing.stop()
@@ -83,7 +83,7 @@ def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_
 
 def test_two_groups_of_a_match_are_in_flight_where_those_of_games_are(tmp_path: Path) -> None:
     run = selfplay(tmp_path, games={"in_flight": 3}, gauntlet={"opponents": ["uct?seconds=0.01", "random"]})
-    run.do("start", unheard)
+    run.do("start", ignore_progress)
     assert [run.judging.measurement(0, number).in_flight for number in (0, 1)] == [1, 3]
 
 

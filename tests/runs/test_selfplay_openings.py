@@ -15,7 +15,7 @@ from moemcts.runs.finishing import finish
 from moemcts.runs.kept_openings import GAMES, openings_file
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_toml
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 STARTS = ["X...O....", "O...X....", "X...O...X"]
 OTHERS = [".X..O....", ".X.....O."]
@@ -123,7 +123,7 @@ def test_positions_that_were_edited_since_are_refused(finished: Path, tmp_path: 
 def test_lines_that_are_no_positions_are_told(tmp_path: Path) -> None:
     told: list[str] = []
 
-    class Heard(Silence):
+    class Heard(NoProgress):
         def say(self, text: str) -> None:
             told.append(text)
 

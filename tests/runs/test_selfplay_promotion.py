@@ -16,14 +16,14 @@ from moemcts.errors import DamagedFile
 from moemcts.runs.selfplay import judging, playing
 from moemcts.runs.selfplay.duels import in_turn
 from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED, Generations
-from moemcts.runs.selfplay.learning import Teaching
+from moemcts.runs.selfplay.learning import GenerationTrainer
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_json, read_toml, write_json, write_toml
-from moemcts.work import Here
-from moemcts.work.progress import Advance, unheard
+from moemcts.work import InProcess
+from moemcts.work.progress import Advance, ignore_progress
 
 
-class Alone(Here):
+class Alone(InProcess):
     """This process in place of others."""
 
     count = 1
@@ -107,7 +107,7 @@ def test_no_more_generations_are_looked_at_than_were_needed_and_all_is_removed(
 
         return call
 
-    def learn(teaching: Teaching, generation: int, advance: Advance) -> None:
+    def learn(teaching: GenerationTrainer, generation: int, advance: Advance) -> None:
         # Makes all that a run has of the generations that are not there yet; every third one is promoted.
         for one in range(1, generation + 1):
             folder = teaching.on_disk.of(one)
@@ -120,16 +120,16 @@ def test_no_more_generations_are_looked_at_than_were_needed_and_all_is_removed(
                 teaching.on_disk.say(one, PROMOTED, {"promoted": one % 3 == 0})
         looks.clear()
 
-    monkeypatch.setattr(Teaching, "train", learn)
+    monkeypatch.setattr(GenerationTrainer, "train", learn)
     monkeypatch.setattr(Generations, "said", counted(Generations.said))
     monkeypatch.setattr(Generations, "remove", counted(Generations.remove))
     changes = {"generations": 30, "keep": 7, "gauntlet": {"games": 0}, "replay": {"generations": 9, "samples": samples}}
     changes |= {"games": {"opponents": "league", "league": 2}}
     run = selfplay(tmp_path / "each", **changes)
     for generation in range(1, 31):
-        run.do(f"train-{generation:04d}", unheard)
+        run.do(f"train-{generation:04d}", ignore_progress)
         assert set(looks) <= set(range(max(0, generation - 9), generation + 1))
-    selfplay(tmp_path / "once", **changes).do("train-0030", unheard)
+    selfplay(tmp_path / "once", **changes).do("train-0030", ignore_progress)
     left = [
         sorted(str(one.relative_to(place)) for one in place.glob("generations/*/*") if one.is_dir())
         for place in (tmp_path / "each", tmp_path / "once")
@@ -157,7 +157,7 @@ def test_a_run_of_which_it_is_lost_who_plays_or_has_played_does_not_go_on(tmp_pa
     path = tmp_path / "run" / lost
     said = path.read_bytes()
     path.unlink()
-    with pytest.raises(DamagedFile, match=f"{path.name} is missing, which says what came of part .*; put it back"):
+    with pytest.raises(DamagedFile, match=f"{path.name} is missing, the result of part .*; put it back"):
         work(SelfPlay.load(tmp_path / "run").longer(3))
     path.write_text("{}\n")
     with pytest.raises(DamagedFile, match="expected a table of what came of the generation"):

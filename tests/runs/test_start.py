@@ -19,7 +19,7 @@ from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
 from moemcts.store import read_toml, write_toml
-from moemcts.work.progress import Silence
+from moemcts.work.progress import NoProgress
 
 OTHER = "resnet?channels=8&blocks=1"
 
@@ -45,7 +45,7 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
     shutil.copytree(start, beginning)
     run = experiment(tmp_path / "run", start=str(beginning), network=OTHER, gates=["plies"])
     assert run.config.network.startswith("resnet?channels=4&blocks=1")
-    numbers = finish(run, Silence()).numbers
+    numbers = finish(run, NoProgress()).numbers
     trainings = [tmp_path / "run" / "training" / name for name in ("single-0", "plies-0")]
     assert {first_weights(folder) for folder in trainings} == {digest_of(start)}
     assert digest_of(tmp_path / "run" / "experts" / "single-0") != digest_of(start)
@@ -53,19 +53,19 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
         grown(Experiment.load(tmp_path / "run"), networks=[OTHER])
     # What is finished is there without what it began with.
     shutil.rmtree(beginning)
-    assert finish(Experiment.load(tmp_path / "run"), Silence()).numbers == numbers
+    assert finish(Experiment.load(tmp_path / "run"), NoProgress()).numbers == numbers
 
 
 def test_a_training_goes_on_with_no_other_network_than_it_began_with(start: Path, tmp_path: Path) -> None:
     training = Training.create(tmp_path / "run", validate({**SMALL, "start": str(start)}, TrainingConfig))
-    with training.opened():
-        training.work(Silence())
+    with training.locked():
+        training.work(NoProgress())
     assert first_weights(tmp_path / "run" / "training") == digest_of(start)
     moved = save_team(tmp_path / "other", gate="none", seed=4)
     begun = Training.create(tmp_path / "begun", validate({**SMALL, "start": str(moved)}, TrainingConfig))
     shutil.copytree(tmp_path / "run" / "training", tmp_path / "begun" / "training")
-    with pytest.raises(ForeignData, match="initial_weights"), begun.opened():
-        begun.work(Silence())
+    with pytest.raises(ForeignData, match="initial_weights"), begun.locked():
+        begun.work(NoProgress())
 
 
 def test_what_trainings_cannot_begin_with_is_said(start: Path, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_experts_go_on_each_from_itself(tmp_path: Path) -> None:
     team = save_team(tmp_path / "team")
     settings = {**SMALL, "gate": "plies?cuts=3,6", "start": str(team)}
     training = Training.create(tmp_path / "run", validate(settings, TrainingConfig))
-    with training.opened():
-        training.work(Silence())
+    with training.locked():
+        training.work(NoProgress())
     begun = json.loads((tmp_path / "run" / "training" / "identity.json").read_text())["initial_weights"]
     networks = load_networks(team, plugins().game("tictactoe"), plugins()).networks
     assert begun == [state_digest(network_state(network)) for network in networks]
@@ -117,29 +117,29 @@ def test_the_command_line_takes_it_in_place_of_a_network(
 def test_a_run_that_grows_begins_with_the_network_that_it_was_begun_with(start: Path, tmp_path: Path) -> None:
     beginning = Path(shutil.copytree(start, tmp_path / "single"))
     run = experiment(tmp_path / "run", start=str(beginning), gates=["plies"], match={"games": 2, "raw_games": 0})
-    finish(run, Silence())
+    finish(run, NoProgress())
     shutil.rmtree(beginning)
     # Another one of the same name.
     save_team(beginning, gate="none", seed=4)
     larger = grown(Experiment.load(tmp_path / "run"), schemes=["staged"], changes={"num_seeds": 2})
     keep_growth(larger)
-    finish(larger, Silence())
+    finish(larger, NoProgress())
     begun = {first_weights(folder) for folder in (tmp_path / "run" / "training").iterdir() if folder.is_dir()}
     assert begun == {digest_of(start)}
 
 
 def test_a_start_that_has_learned_from_what_is_held_out_is_said_to(tmp_path: Path) -> None:
     first = Training.create(tmp_path / "first", validate(SMALL, TrainingConfig))
-    finish(first, Silence())
+    finish(first, NoProgress())
     words = "has learned from the same data with seed 0, not 1: other games were held out from it"
     given = {"data": {"folder": str(tmp_path / "first" / "data")}, "start": str(tmp_path / "first" / "experts")}
     for seed in (0, 1):
         settings = validate({**SMALL, **given, "seed": seed}, TrainingConfig)
         training = Training.create(tmp_path / f"next-{seed}", settings)
-        told = finish(training, Silence()).summary
+        told = finish(training, NoProgress()).summary
         assert (f"What the training began with {words}" in told) == (seed == 1)
     run = experiment(tmp_path / "run", **given, num_seeds=2, match={"games": 2, "raw_games": 0})
-    assert f"Of training seed 1: What the trainings began with {words}" in finish(run, Silence()).summary
+    assert f"Of training seed 1: What the trainings began with {words}" in finish(run, NoProgress()).summary
 
 
 def test_experts_that_do_not_say_what_they_learned_from_are_begun_with(start: Path, tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_experts_that_do_not_say_what_they_learned_from_are_begun_with(start: Pa
     manifest = read_toml(beginning / "manifest.toml")
     write_toml(beginning / "manifest.toml", {key: manifest[key] for key in manifest if key not in ("data", "seed")})
     training = Training.create(tmp_path / "next", validate({**SMALL, "start": str(beginning)}, TrainingConfig))
-    assert "has learned from" not in finish(training, Silence()).summary
+    assert "has learned from" not in finish(training, NoProgress()).summary

@@ -159,9 +159,9 @@ def test_a_search_whose_leaves_could_not_be_viewed_is_not_gone_on_with() -> None
 class Refusing:
     """Evaluates all positions but one."""
 
-    def __init__(self, key: int, *, looks_at_batches: bool = False) -> None:
+    def __init__(self, key: int, *, is_batch_dependent: bool = False) -> None:
         self.key = key
-        self.looks_at_batches = looks_at_batches
+        self.is_batch_dependent = is_batch_dependent
         self._evaluator = HashedEvaluator(7, 1)
 
     def evaluate(self, views: Views) -> Evaluation:
@@ -170,15 +170,15 @@ class Refusing:
         return self._evaluator.evaluate(views)
 
 
-@pytest.mark.parametrize("looks_at_batches", [False, True])
-def test_a_game_goes_on_with_its_tree_where_the_search_of_another_fails(looks_at_batches: bool) -> None:
+@pytest.mark.parametrize("is_batch_dependent", [False, True])
+def test_a_game_goes_on_with_its_tree_where_the_search_of_another_fails(is_batch_dependent: bool) -> None:
     game = NativeConnectFour()
     start = game.initial_state()
     bad = start.play([0]).play([0])
     config = SearchConfig(simulations=100, reuse=True)
 
     def decided(roots: list[State]) -> Answer:
-        evaluator = Refusing(bad.key(), looks_at_batches=looks_at_batches)
+        evaluator = Refusing(bad.key(), is_batch_dependent=is_batch_dependent)
         agent = SearchAgent(game, evaluator, config)
         seats = [Seat(0, np.random.default_rng(number)) for number in range(len(roots))]
         agent.act(game.views([(start, 0)]), seats[:1])

@@ -20,7 +20,7 @@ from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
-from moemcts.game import MOST_PLAYERS, Action, Player, Views
+from moemcts.game import MAX_PLAYERS, Action, Player, Views
 from moemcts.gates import PlyGate
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchAgent, SearchConfig
@@ -459,8 +459,8 @@ def test_an_agent_holds_no_large_tree_between_two_moves(is_interrupted: bool) ->
 
 def test_more_players_than_a_search_holds_are_refused() -> None:
     game = NativeTicTacToe()
-    many = {**SearchConfig().options(game.spec), "num_players": MOST_PLAYERS + 1}
-    with pytest.raises(ValueError, match=f"expected 1 to {MOST_PLAYERS} players, got {MOST_PLAYERS + 1}"):
+    many = {**SearchConfig().options(game.spec), "num_players": MAX_PLAYERS + 1}
+    with pytest.raises(ValueError, match=f"expected 1 to {MAX_PLAYERS} players, got {MAX_PLAYERS + 1}"):
         game.search_type()(game, many)
 
 

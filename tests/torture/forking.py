@@ -26,7 +26,7 @@ def serve() -> None:
     for module in WARM:
         importlib.import_module(module)
     torch.set_num_threads(1)
-    estimate.MOMENT = 0.005
+    estimate.MEASURE_SECONDS = 0.005
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()

@@ -33,8 +33,8 @@ TestClient: Any = pytest.importorskip(
 pages: Any = pytest.importorskip("moemcts.web.app")
 offered: Any = pytest.importorskip("moemcts.web.offers")
 laid_table: Any = pytest.importorskip("moemcts.web.table")
-LARGEST_BODY, make_app, serve, Offers = pages.LARGEST_BODY, pages.make_app, pages.serve, offered.Offers
-Refusal, WebTable = laid_table.Refusal, laid_table.WebTable
+MAX_BODY, make_app, serve, Offers = pages.MAX_BODY, pages.make_app, pages.serve, offered.Offers
+RequestError, WebTable = laid_table.RequestError, laid_table.WebTable
 
 HOME = "http://localhost"
 PATIENCE = 300.0
@@ -214,7 +214,7 @@ def test_dice_that_were_never_rolled_are_refused() -> None:
         return WebTable(Pig(20, 6), "pig", [None, None], board=None, gate=SinglePhase(), seed=0)
 
     for moves in ([[ROLL], [99]], [[ROLL], [0]], [[ROLL], [-1]], [[ROLL], [4], [ROLL], [7]]):
-        with pytest.raises(Refusal, match=rf"that can be played, got \[{moves[-1][0]}\]") as raised:
+        with pytest.raises(RequestError, match=rf"that can be played, got \[{moves[-1][0]}\]") as raised:
             laid().replay(moves)
         assert raised.value.status == 400
     table = laid()
@@ -386,7 +386,7 @@ def test_a_game_of_many_rounds_is_not_too_large_to_be_gone_on_with(client: TestC
 
 def test_bodies_that_are_too_large_are_refused_unread(client: TestClient) -> None:
     json_type = {"content-type": "application/json"}
-    refused(client.post("/api/tables", content=b" " * 10_000_000, headers=json_type), 413, str(LARGEST_BODY))
+    refused(client.post("/api/tables", content=b" " * 10_000_000, headers=json_type), 413, str(MAX_BODY))
     pieces = (b" " * 1000 for _ in range(10_000))
     refused(client.post("/api/tables", content=pieces, headers=json_type), 413)
     refused(client.post("/api/tables", content=b"", headers={**json_type, "content-length": "-1"}), 400)
@@ -593,4 +593,4 @@ def test_mistakes_of_the_command_line_are_said_there(
 @pytest.mark.parametrize("page", ["tutorials/in-the-browser.md", "security.md"])
 def test_pages_say_how_large_a_body_may_be(page: str) -> None:
     text = (Path(__file__).parents[2] / "docs" / page).read_text()
-    assert f"bodies above {LARGEST_BODY // 1024} KiB" in text
+    assert f"bodies above {MAX_BODY // 1024} KiB" in text

@@ -14,8 +14,8 @@ import pytest
 import tasks_for_tests as tasks
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
-from moemcts.work import Rays, rays, workers
-from moemcts.work.beside import Beside
+from moemcts.work import RayWorkers, rays, workers
+from moemcts.work.background import BackgroundTask
 from moemcts.work.progress import Advance
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
@@ -23,11 +23,11 @@ needs_ray = pytest.mark.skipif(not HAS_RAY, reason="ray is an extra")
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Rays]:
+def two() -> Iterator[RayWorkers]:
     # Actors find the tasks as this process does.
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), before]))
-    yield Rays(count=2)
+    yield RayWorkers(count=2)
     import ray
 
     ray.shutdown()
@@ -35,7 +35,7 @@ def two() -> Iterator[Rays]:
 
 
 @needs_ray
-def test_results_come_in_order_and_reports_as_they_are_made(two: Rays) -> None:
+def test_results_come_in_order_and_reports_as_they_are_made(two: RayWorkers) -> None:
     reports: dict[int, Any] = {}
     done: dict[int, int] = {}
     items = [3, 1, 2, 5]
@@ -47,13 +47,13 @@ def test_results_come_in_order_and_reports_as_they_are_made(two: Rays) -> None:
 
 
 @needs_ray
-def test_an_actor_that_dies_is_replaced_and_nothing_is_lost(two: Rays, tmp_path: Path) -> None:
+def test_an_actor_that_dies_is_replaced_and_nothing_is_lost(two: RayWorkers, tmp_path: Path) -> None:
     marks = [str(tmp_path / str(number)) for number in range(3)]
     assert two.map(tasks.dies_once, marks) == marks
 
 
 @needs_ray
-def test_a_task_travels_once_for_all_actors(two: Rays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_travels_once_for_all_actors(two: RayWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
     handed: list[Any] = []
@@ -73,7 +73,7 @@ def test_a_task_travels_once_for_all_actors(two: Rays, tmp_path: Path, monkeypat
 
 
 @needs_ray
-def test_an_actor_that_finds_no_core_has_that_of_one_that_is_done(two: Rays) -> None:
+def test_an_actor_that_finds_no_core_has_that_of_one_that_is_done(two: RayWorkers) -> None:
     import ray
 
     @ray.remote(num_cpus=1)
@@ -84,7 +84,7 @@ def test_an_actor_that_finds_no_core_has_that_of_one_that_is_done(two: Rays) -> 
     other = Other.remote()
     assert ray.get(other.is_there.remote())
     found: list[int] = []
-    work = Beside(lambda advance: found.extend(two.map(tasks.square, [2, 3])))
+    work = BackgroundTask(lambda advance: found.extend(two.map(tasks.square, [2, 3])))
     ends = time.monotonic() + 100
     while not found and time.monotonic() < ends:
         time.sleep(0.2)
@@ -94,23 +94,23 @@ def test_an_actor_that_finds_no_core_has_that_of_one_that_is_done(two: Rays) -> 
 
 
 @needs_ray
-def test_an_item_that_kills_every_actor_is_given_up(two: Rays) -> None:
+def test_an_item_that_kills_every_actor_is_given_up(two: RayWorkers) -> None:
     with pytest.raises(MoemctsError, match="an actor of Ray died 3 times with the same item"):
         two.map(tasks.dies, ["killed"])
 
 
 @needs_ray
-def test_what_fails_is_raised_here(two: Rays) -> None:
+def test_what_fails_is_raised_here(two: RayWorkers) -> None:
     with pytest.raises(UsageError, match="expected another item"):
         two.map(tasks.fails, [1])
 
 
 @needs_ray
-def test_actors_that_say_nothing_are_stopped(two: Rays) -> None:
+def test_actors_that_say_nothing_are_stopped(two: RayWorkers) -> None:
     def do(advance: Advance) -> None:
         two.map(tasks.dies, ["sleeps"] * 2)
 
-    work = Beside(do)
+    work = BackgroundTask(do)
     started = time.monotonic()
     work.stop()
     assert time.monotonic() - started < 300
@@ -147,7 +147,7 @@ def test_a_ray_that_does_not_start_is_one_line(address: str, line: str, monkeypa
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", overloaded)
     with pytest.raises(MoemctsError, match=line):
-        Rays(address)
+        RayWorkers(address)
 
 
 @needs_ray
@@ -160,4 +160,4 @@ def test_what_a_server_of_a_cluster_says_is_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refused)
     with pytest.raises(MoemctsError, match="failure from server: RuntimeError: no room for a server; one that asks"):
-        Rays("ray://head:1")
+        RayWorkers("ray://head:1")

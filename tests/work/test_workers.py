@@ -15,11 +15,11 @@ import pytest
 import tasks_for_tests as tasks
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.work import Here, Processes, Workers, workers
+from moemcts.work import InProcess, Processes, Workers, workers
 from moemcts.work.progress import Tally
 
 
-@pytest.mark.parametrize("crew", [Here(), Processes(2), Processes(9)], ids=["here", "two", "nine"])
+@pytest.mark.parametrize("crew", [InProcess(), Processes(2), Processes(9)], ids=["here", "two", "nine"])
 def test_results_come_in_order_and_reports_as_they_are_made(crew: Workers) -> None:
     reports: dict[int, Any] = {}
     done: dict[int, int] = {}
@@ -35,7 +35,7 @@ def test_nothing_to_do_is_done() -> None:
 
 
 def test_one_worker_is_this_process() -> None:
-    assert isinstance(workers(1), Here)
+    assert isinstance(workers(1), InProcess)
     assert workers(2).count == 2
     others = set(workers(2).map(tasks.process, range(4)))
     assert len(others) == 2
@@ -81,7 +81,7 @@ def test_a_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_other_processes_look_for_garbage_less_often() -> None:
     before = gc.get_threshold()
     assert Processes(2).map(tasks.threshold, range(2)) == [10_000, 10_000]
-    assert Here().map(tasks.threshold, [0]) == [before[0]]
+    assert InProcess().map(tasks.threshold, [0]) == [before[0]]
     assert gc.get_threshold() == before
 
 

@@ -14,8 +14,8 @@ OVERHEADS_HELD_BACK = 30
 OVERHEADS_FOR_EMERGENCIES = 10
 DEFAULT_SECONDS = 1.0
 """Time for a `go` without any limit."""
-LEAST_SECONDS = 0.001
-MOST_OF_CLOCK = 0.9
+MIN_SECONDS = 0.001
+MAX_OF_CLOCK = 0.9
 """Maximum share of the remaining time for a move, whatever is held back, as the overhead may be set to 0."""
 
 
@@ -38,8 +38,8 @@ def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
     left, and by nine tenths of it; almost nothing is spent once overheads have used up most of what was held back.
     """
     if clock.remaining < OVERHEADS_FOR_EMERGENCIES * overhead:
-        return LEAST_SECONDS
-    safe = max(clock.remaining - OVERHEADS_HELD_BACK * overhead, LEAST_SECONDS)
+        return MIN_SECONDS
+    safe = max(clock.remaining - OVERHEADS_HELD_BACK * overhead, MIN_SECONDS)
     if clock.moves_to_go is not None:
         moves = max(clock.moves_to_go, 1)
     elif move_number < FIRST_LATE_MOVE:
@@ -47,13 +47,13 @@ def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
     else:
         moves = LATE_MOVES_LEFT
     wanted = safe / moves + SHARE_OF_INCREMENT * clock.increment
-    most = min(max(safe, clock.remaining / 2) - overhead, MOST_OF_CLOCK * clock.remaining)
-    return max(min(wanted, most), LEAST_SECONDS)
+    most = min(max(safe, clock.remaining / 2) - overhead, MAX_OF_CLOCK * clock.remaining)
+    return max(min(wanted, most), MIN_SECONDS)
 
 
 def fixed_time(seconds: float, overhead: float) -> float:
     """Returns the seconds to spend given a fixed time per move."""
-    return max(seconds - overhead, LEAST_SECONDS)
+    return max(seconds - overhead, MIN_SECONDS)
 
 
 def is_decided(visits: Sequence[float], num_more: float) -> bool:

@@ -18,13 +18,13 @@ from moemcts.references import parse_reference
 from moemcts.store import MANIFEST
 from moemcts.weights import default_weights, folder_of
 from moemcts_chess.board import python_chess
-from moemcts_chess.game import MOST_PLIES, ChessGame
+from moemcts_chess.game import MAX_PLIES, ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
 from moemcts_chess.uci.options import BY_EXPERTS, GATE_OF_THE_EXPERTS, NO_EXPERTS, SHIPPED, Options
 from moemcts_chess.uci.pace import Pace, sizes
 
-NO_END = MOST_PLIES
+NO_END = MAX_PLIES
 """Maximum length of games, practically unlimited: draws by length are up to the GUI."""
 ENCODINGS = ("planes", "policy")
 EVERY_SIZE_UP_TO = 64

@@ -14,7 +14,7 @@ from moemcts_chess.tablebase import RankedMove, Tablebase
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.loading import Knowledge
 
-LONGEST_TABLE_LINE = 20
+MAX_TABLE_LINE = 20
 
 
 class Reporter:
@@ -164,7 +164,7 @@ def moves_of(state: Any, actions: Sequence[Action]) -> list[str]:
 def _table_line(state: Any, first: RankedMove, tables: Tablebase | None) -> list[Action]:
     actions = [first.action]
     state = state.play([first.action])
-    while tables is not None and state.active_players and len(actions) < LONGEST_TABLE_LINE:
+    while tables is not None and state.active_players and len(actions) < MAX_TABLE_LINE:
         ranked = tables.ranked(state)
         if not ranked:
             break

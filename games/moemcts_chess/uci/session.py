@@ -13,7 +13,7 @@ from moemcts import __version__
 from moemcts.errors import MoemctsError
 from moemcts.game import Action
 from moemcts_chess.claims import playable
-from moemcts_chess.score import MOST_CENTIPAWNS
+from moemcts_chess.score import MAX_CENTIPAWNS
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
 from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
@@ -24,10 +24,10 @@ from moemcts_chess.uci.position import any_legal_move, read_position
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
-MOST_SIMULATIONS = 2**32 - 2
+MAX_SIMULATIONS = 2**32 - 2
 DEEPEST_PERFT = 6
 """Maximum depth of perft, which takes seconds with as few moves as at the start."""
-LONGEST_REMARK = 400
+MAX_REMARK = 400
 """Maximum length of a remark in characters; an error can list all legal moves."""
 
 
@@ -136,7 +136,7 @@ class Session:
     def remark(self, text: str) -> None:
         """Prints a message for the user."""
         printable = "".join(character if character.isprintable() else "?" for character in text)
-        shown = printable if len(printable) <= LONGEST_REMARK else f"{printable[:LONGEST_REMARK]} ..."
+        shown = printable if len(printable) <= MAX_REMARK else f"{printable[:MAX_REMARK]} ..."
         self.say(f"info string {shown}")
 
     def leave(self) -> None:
@@ -297,7 +297,7 @@ class Session:
             return 0 if go.infinite else options.number(name)
 
         wanted = min(filter(None, (go.nodes, standing("Nodes"))), default=None)
-        simulations = standing("Simulations") or (2 * wanted if wanted else MOST_SIMULATIONS)
+        simulations = standing("Simulations") or (2 * wanted if wanted else MAX_SIMULATIONS)
         is_counted = any((wanted, standing("Simulations"), go.depth, go.mate))
         fixed = (go.movetime or 0.0, standing("Fixed_Movetime") / 1000)
         clock = go.clocks[state.active_players[0]]
@@ -310,7 +310,7 @@ class Session:
         is_forced = is_game and len(state.legal_actions(state.active_players[0])) == 1
         return Limits(
             nodes=options.most_nodes(wanted),
-            simulations=min(simulations, MOST_SIMULATIONS),
+            simulations=min(simulations, MAX_SIMULATIONS),
             seconds=None if go.infinite or not times else 0.0 if is_forced else min(times),
             depth=go.depth,
             waits=go.infinite or go.ponder,
@@ -320,7 +320,7 @@ class Session:
     def _answer_without_moves(self, state: Any, go: protocol.Go) -> None:
         result = float(state.returns()[state.ply % 2])
         # In antichess a player without moves has won.
-        score = "mate 0" if result < 0 else f"cp {MOST_CENTIPAWNS if result > 0 else 0}"
+        score = "mate 0" if result < 0 else f"cp {MAX_CENTIPAWNS if result > 0 else 0}"
         self.remark(f"the game is over by {state.termination}")
         self.say(f"info depth 0 score {score}")
         self._answer(any_legal_move(state), go)

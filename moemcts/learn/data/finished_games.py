@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from moemcts.errors import DamagedFile
 from moemcts.learn.container import container_bytes, read_container
 from moemcts.learn.data.records import Records
-from moemcts.learn.data.shards import unasked
+from moemcts.learn.data.shards import without_num_samples
 from moemcts.learn.identity import check_same
 from moemcts.store import digest, read_bytes, write_bytes
 
@@ -42,7 +42,7 @@ class FinishedGames:
         self.records: dict[int, Records] = {}
         """Keyed by game number."""
         self._folder = folder
-        self._dataset = unasked(dataset)
+        self._dataset = without_num_samples(dataset)
         self._unwritten: list[int] = []
         self._unwritten_since = 0.0
         self._round_began = time.monotonic()
@@ -98,7 +98,7 @@ class FinishedGames:
         if digest(read_bytes(path))[:_HASH] != path.stem:
             raise DamagedFile(f"{path} is damaged: its content is not what was written")
         arrays, content = read_container(path)
-        check_same(path, self._dataset, unasked(content.get("dataset", {})))
+        check_same(path, self._dataset, without_num_samples(content.get("dataset", {})))
         games: dict[int, dict[str, NDArray[Any]]] = {}
         for key, array in arrays.items():
             number, _, name = key.partition(".")

@@ -15,7 +15,7 @@ from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.game import Game, Player, first_state
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
-from moemcts.learn.data.shards import NUM_ASKED, ShardWriter
+from moemcts.learn.data.shards import REQUESTED_SAMPLES, ShardWriter
 from moemcts.learn.data.varied import plies_at_random
 from moemcts.learn.threads import torch_threads
 from moemcts.play import Step, Table, play, seats_of
@@ -57,7 +57,7 @@ def generate(
     source: dict[str, Any] = {
         "agents": [agent.name for agent in agents],
         "seed": seed,
-        NUM_ASKED: num_samples,
+        REQUESTED_SAMPLES: num_samples,
         "games_per_shard": games_per_shard,
     }
     source |= {"keep": keep} if keep < 1 else {}
@@ -67,7 +67,7 @@ def generate(
         _check_random(out, begun, source)
         source[FIRST_PLY] = first_plies
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
-    if begun and begun.get(NUM_ASKED) != num_samples:
+    if begun and begun.get(REQUESTED_SAMPLES) != num_samples:
         _check_enough(out, writer, num_samples, games_per_shard)
         # Saved at once: a later call with the former number is then checked too, and drops no games played from here
         # on.
@@ -88,7 +88,7 @@ def generate(
             add = writer.append if before + len(records) < num_samples else writer.finish
             add(records)
         num_without = 0 if len(records) else num_without + games_per_shard
-        if num_without * keep >= FRUITLESS:
+        if num_without * keep >= MAX_EMPTY_GAMES:
             if not writer.num_samples:
                 # Nothing is lost, and the folder is free for other settings.
                 (out / MANIFEST).unlink(missing_ok=True)
@@ -104,7 +104,7 @@ def generate(
     return out
 
 
-FRUITLESS = 1000
+MAX_EMPTY_GAMES = 1000
 """Number of games without a sample, times `keep`, after which generation gives up."""
 FIRST_PLY = "samples_from_ply"
 """Manifest key for the plies from which agents' decisions are samples; datasets without it have random ones too."""

@@ -15,14 +15,14 @@ from moemcts.learn.data.record_checks import check_made, check_records
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.verified import Verified
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.learn.identity import PLAIN_FILE, Encoding, Told, check_encoding, check_same, checked
+from moemcts.learn.identity import PLAIN_FILE, Encoding, FileContent, check_encoding, check_same, checked
 from moemcts.learn.tensors import map_tensors, tensor_bytes
 from moemcts.store import MANIFEST, digest, read_toml, write_bytes, write_toml
 
 IMPORT_REPORT = "import.json"
 """The file that an import writes into its folder at the end; its command prints the same."""
 FORMAT = 1
-NUM_ASKED = "num_samples"
+REQUESTED_SAMPLES = "num_samples"
 """Key of a source for the requested number of samples, on which no sample depends."""
 
 
@@ -56,7 +56,7 @@ class ShardWriter:
             if raw.get("complete") is True:
                 check_same(folder, head, raw)
             else:
-                check_same(folder, unasked(head), unasked(raw))
+                check_same(folder, without_num_samples(head), without_num_samples(raw))
             found = read_manifest(folder)
             named = found["shards"]
             whole = self._whole_shards(named)
@@ -122,11 +122,11 @@ class ShardWriter:
             self._manifest[key] = sum(shard[key] for shard in self._manifest["shards"])
 
 
-def unasked(head: Mapping[str, Any]) -> dict[str, Any]:
+def without_num_samples(head: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the beginning of a manifest without the requested number of samples."""
     source = head.get("source")
     if isinstance(source, Mapping):
-        source = {key: value for key, value in source.items() if key != NUM_ASKED}
+        source = {key: value for key, value in source.items() if key != REQUESTED_SAMPLES}
     return {**head, "source": source}
 
 
@@ -169,7 +169,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-class _Shard(Told):
+class _Shard(FileContent):
     file: str = Field(pattern=PLAIN_FILE)
     num_samples: int
     num_positions: int
@@ -177,7 +177,7 @@ class _Shard(Told):
     sha256: str
 
 
-class _Manifest(Told):
+class _Manifest(FileContent):
     format: int
     game: str
     source: dict[str, Any]
@@ -191,7 +191,7 @@ def _completion(source: Mapping[str, Any]) -> str:
     """Returns advice on how to complete an unfinished dataset."""
     if "joined" in source:
         return "join its parts again to complete it"
-    if NUM_ASKED in source:
+    if REQUESTED_SAMPLES in source:
         return "generate it again with the same settings to complete it, or with another number of samples"
     return "what was making it completes it where it goes on"
 

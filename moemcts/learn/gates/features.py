@@ -95,7 +95,7 @@ class NetworkFeatures:
         """Returns the features whose `header` and `arrays` were saved."""
         import torch
 
-        from moemcts.learn.weights import check_state, load_state, outline
+        from moemcts.learn.weights import check_state, load_state, meta_network
 
         def blank() -> Any:
             return makers.network(reference, game.spec.observation_shape, game.spec.num_actions)
@@ -106,7 +106,7 @@ class NetworkFeatures:
             if name.startswith("body.")
         }
         # Checked first against a network without memory, so that sizes that the file only claims are not allocated.
-        if (expected := outline(blank)) is not None:
+        if (expected := meta_network(blank)) is not None:
             check_state(_body_of(reference, expected), state, where)
         network = blank()
         load_state(_body_of(reference, network), state, where)

@@ -13,7 +13,7 @@ from moemcts.errors import DamagedFile, ForeignData, UsageError
 from moemcts.game import Game
 from moemcts.learn.container import SHA256, container_bytes, content_hash, read_container
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.learn.identity import Encoding, Told, check_encoding, checked
+from moemcts.learn.identity import Encoding, FileContent, check_encoding, checked
 from moemcts.store import digest, read_bytes
 
 FORMAT = 1
@@ -60,7 +60,7 @@ class GateFile:
         if not path.is_file():
             raise UsageError(f"expected the file of a gate, {path}, found none")
         arrays, header = read_container(path)
-        told = checked(_Told, header, no_gate(path))
+        told = checked(_Content, header, no_gate(path))
         if told.format != FORMAT:
             raise ForeignData(f"{path} has format {told.format}; this version reads {FORMAT}")
         expected = header.pop(SHA256, None)
@@ -83,7 +83,7 @@ def no_gate(path: Path) -> str:
     return f"{path} is no file of a gate"
 
 
-class _Told(Told):
+class _Content(FileContent):
     """Header entries of every gate file."""
 
     format: int

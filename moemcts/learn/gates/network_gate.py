@@ -81,7 +81,7 @@ class NetworkGate:
         return np.concatenate(parts).round(DECIMALS).astype(np.float32)
 
 
-def has_to_learn(gate: PhaseGate) -> bool:
+def is_untrained(gate: PhaseGate) -> bool:
     """Returns whether the gate is untrained: it is to be trained together with its experts."""
     return isinstance(gate, NetworkGate) and not gate.is_trained
 

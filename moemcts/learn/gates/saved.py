@@ -14,7 +14,7 @@ from moemcts.learn.gates.clusters import ClusterGate
 from moemcts.learn.gates.features import Features, NetworkFeatures, NetworkMakers, PlaneFeatures
 from moemcts.learn.gates.gate_file import GateFile, no_gate
 from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
-from moemcts.learn.identity import Told, checked
+from moemcts.learn.identity import FileContent, checked
 from moemcts.store import write_bytes
 
 LearnedGate = ClusterGate | NetworkGate
@@ -39,12 +39,12 @@ def load_gate(path: Path, game: Game, makers: NetworkMakers) -> LearnedGate:
     raise DamagedFile(f"{path} is a gate of the unknown kind {kind!r}")
 
 
-class _Clusters(Told):
+class _Clusters(FileContent):
     features: Literal["planes", "network"]
     network: str = ""
 
 
-class _Network(Told):
+class _Network(FileContent):
     phases: int = Field(ge=1, le=2**20)
     channels: int = Field(ge=1, le=2**20)
     is_trained: bool

@@ -122,16 +122,16 @@ def run_model(
     return OpenvinoEvaluator(model, name, is_bf16=precision == "bf16")
 
 
-LARGEST_BATCH = 64
+MAX_BATCH = 64
 """Maximum batch size on a CPU: larger ones are no faster, for small networks up to a quarter slower, and take more
 memory."""
 
 
 def _in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) -> Evaluation:
-    """Evaluates planes, at most `LARGEST_BATCH` at once."""
-    if len(planes) <= LARGEST_BATCH:
+    """Evaluates planes, at most `MAX_BATCH` at once."""
+    if len(planes) <= MAX_BATCH:
         return evaluate(planes)
-    parts = [evaluate(planes[start : start + LARGEST_BATCH]) for start in range(0, len(planes), LARGEST_BATCH)]
+    parts = [evaluate(planes[start : start + MAX_BATCH]) for start in range(0, len(planes), MAX_BATCH)]
     return Evaluation.joined(parts)
 
 

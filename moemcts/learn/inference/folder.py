@@ -12,7 +12,7 @@ from torch import nn
 
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
-from moemcts.learn.identity import PLAIN_FILE, Told, checked
+from moemcts.learn.identity import PLAIN_FILE, FileContent, checked
 from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require, run_model
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation, with_metadata
 from moemcts.learn.inference.positions import Positions
@@ -118,13 +118,13 @@ def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> 
     return models
 
 
-class _Model(Told):
+class _Model(FileContent):
     file: str = Field(pattern=PLAIN_FILE)
     sha256: str
     weights: str
 
 
-class _Manifest(Told):
+class _Manifest(FileContent):
     format: int
     experts: list[_Model]
 

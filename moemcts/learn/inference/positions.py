@@ -22,7 +22,7 @@ JUDGED = 192
 """Positions on which a network's policy is judged before it is run in lower precision."""
 NUM_GAMES = 16
 """Games that are played concurrently."""
-MOST_GAMES = 128
+MAX_GAMES = 128
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ def positions_of_play(
 ) -> Positions:
     """Returns up to `per_phase` positions of each phase, from games that the agents play in turn, each with itself.
 
-    Games are played until every phase has at least `2 * per_phase` positions, or there were `MOST_GAMES`. A phase that
+    Games are played until every phase has at least `2 * per_phase` positions, or there were `MAX_GAMES`. A phase that
     does not occur has none.
     """
     found: list[list[tuple[State, Player]]] = [[] for _ in range(gate.num_phases)]
-    for i, start in enumerate(range(0, MOST_GAMES, NUM_GAMES)):
+    for i, start in enumerate(range(0, MAX_GAMES, NUM_GAMES)):
         if i >= len(agents) and min(map(len, found)) >= 2 * per_phase:
             break
         for pairs in _games(game, agents[i % len(agents)], range(start, start + NUM_GAMES), seed):

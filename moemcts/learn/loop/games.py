@@ -173,7 +173,7 @@ def play_chunks(
 
     Games of the next chunk take the places of finished ones, so that batches are full until the end of the last chunk.
     """
-    hall = _Hall(game, cast, config, generation, seed, openings)
+    hall = _GameFactory(game, cast, config, generation, seed, openings)
     tables: dict[int, _Game] = {}
     left = deque(enumerate(chunks))
     before = Counts()
@@ -295,7 +295,7 @@ class _Starts:
         return state
 
 
-class _Hall:
+class _GameFactory:
     """Creates games."""
 
     def __init__(

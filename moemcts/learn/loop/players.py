@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat
-from moemcts.evaluation import Evaluation, Evaluator, Wrapping
+from moemcts.evaluation import Evaluation, Evaluator, EvaluatorWrapper
 from moemcts.game import Game, Views
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.opponents import Opponents
@@ -28,7 +28,7 @@ class Usage:
     seconds: float = 0.0
 
 
-class Metered(Wrapping):
+class TimedEvaluator(EvaluatorWrapper):
     """An evaluator that measures its usage."""
 
     def __init__(self, evaluator: Evaluator, usage: Usage) -> None:
@@ -44,7 +44,7 @@ class Metered(Wrapping):
         return evaluation
 
 
-class SelfPlayer:
+class SelfPlayAgent:
     """Searches moves, a share of them in full; decisions of the others have no policy and are not learned from.
 
     A forced move is not searched, has no value and draws no random numbers, unless its tree is kept for the next one.

@@ -33,7 +33,7 @@ class Networks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taught:
+class TrainingResult:
     """Result of a generation's training."""
 
     networks: Networks
@@ -73,7 +73,7 @@ def go_on(
     folder: Path,
     *,
     optimisers: Optimisers | None = None,
-) -> Taught:
+) -> TrainingResult:
     """Trains the experts of a generation from the previous ones; resumes from what is in `folder`.
 
     If a scheme begins with one network for all, that one continues from itself, and the experts start from it, as in
@@ -113,14 +113,14 @@ def go_on(
             # trained.
             path = folder / "stages" / "00" / RESULT
             load_state(general, read_stage(path)[0], str(path))
-    return Taught(
+    return TrainingResult(
         networks=Networks(experts=[one.network for one in made], general=general),
         measurements=[one.measurement for one in made],
-        notes=scarcity(samples.training.phase_counts(gate), trainer.config.batch_size),
+        notes=sparse_phase_notes(samples.training.phase_counts(gate), trainer.config.batch_size),
     )
 
 
-def scarcity(counts: Mapping[str, float], batch_size: int) -> list[str]:
+def sparse_phase_notes(counts: Mapping[str, float], batch_size: int) -> list[str]:
     """Returns messages about phases with less than a batch of samples, given the number of samples of each."""
     notes = []
     for name, count in counts.items():

@@ -20,7 +20,7 @@ from moemcts.store import digest
 
 _ROUNDING = 1e-9
 """Rounding error by which a share of generations that is a whole number may exceed it."""
-LEAST = 2
+MIN_SAMPLES = 2
 """Minimum number of training samples, and of held-out ones."""
 
 
@@ -75,7 +75,7 @@ def open_window(
     rest = np.flatnonzero(~is_held_out)
     training = everything.take(drawn_rows(rest, generation_of(games[rest]) == newest, replay, (seed, newest)))
     validation = everything.take(np.flatnonzero(is_held_out))
-    if min(len(training), len(validation)) < LEAST:
+    if min(len(training), len(validation)) < MIN_SAMPLES:
         raise MoemctsError(
             f"expected samples to learn from and to measure on, got {len(training)} and {len(validation)} of "
             f"{len(np.unique(games))} games; play more games per generation, or hold out more"
@@ -88,16 +88,17 @@ def open_window(
 def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
     """Returns which samples are of held-out games, `[N]`: the same games whatever the window.
 
-    At least as many games are held out as have `LEAST` samples together, and as many are not, if there are enough: a
-    window of so few samples that none would be held out is measured on some that other windows may be trained on.
+    At least as many games are held out as have `MIN_SAMPLES` samples together, and as many are not, if there are
+    enough: a window of so few samples that none would be held out is measured on some that other windows may be trained
+    on.
     """
     numbers, of_sample, counts = np.unique(games, return_inverse=True, return_counts=True)
     chances = uniform_of(numbers, seed)
     is_out = chances < fraction
     if len(numbers) > 1:
         order = chances.argsort()
-        fewest = _games_of(LEAST, counts[order])
-        most = len(numbers) - _games_of(LEAST, counts[order[::-1]])
+        fewest = _games_of(MIN_SAMPLES, counts[order])
+        most = len(numbers) - _games_of(MIN_SAMPLES, counts[order[::-1]])
         num_out = min(max(int(is_out.sum()), fewest), max(most, 1))
         is_out[order[:num_out]], is_out[order[num_out:]] = True, False
     return np.asarray(is_out[of_sample], dtype=np.bool_)

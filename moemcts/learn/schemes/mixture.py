@@ -101,9 +101,9 @@ class Mixture(Scheme):
 
 def _learning(gate: PhaseGate) -> NetworkGate:
     """Returns the gate if it is one to be trained; raises UsageError for any other."""
-    from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn
+    from moemcts.learn.gates.network_gate import NetworkGate, is_untrained
 
-    if isinstance(gate, NetworkGate) and has_to_learn(gate):
+    if isinstance(gate, NetworkGate) and is_untrained(gate):
         return gate
     raise UsageError(f"scheme 'mixture' trains its own gate: expected --gate learned, got {gate.name!r}")
 

@@ -76,9 +76,9 @@ class StagedScheme(Scheme):
 
     @final
     def check(self, gate: PhaseGate) -> None:
-        from moemcts.learn.gates.network_gate import has_to_learn
+        from moemcts.learn.gates.network_gate import is_untrained
 
-        if has_to_learn(gate):
+        if is_untrained(gate):
             raise UsageError(
                 f"gate {gate.name!r} is trained together with its experts: "
                 "use --scheme mixture, or name the file of one that is trained"
@@ -124,7 +124,7 @@ class StagedScheme(Scheme):
         return Team(gate=gate, trained=trained)
 
     @final
-    def fit_on(
+    def fit_from(
         self,
         trainer: Trainer,
         networks: Sequence[nn.Module],

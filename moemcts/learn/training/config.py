@@ -11,7 +11,7 @@ from moemcts.errors import UsageError
 from moemcts.sections import LATER, Idle, Section
 
 _NO_PLATEAU = ("constant", "one_cycle", "cosine")
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 """Per process: more are never faster, and bring a machine to a halt."""
 
 
@@ -89,11 +89,11 @@ class TrainerConfig(Section):
     compile: bool | Literal["auto"] = False
     """Whether torch compiles the network: slower to start, faster afterwards, differs in the last bits; auto tries it
     if a training takes ten minutes or more, and uses it if the whole is faster."""
-    encoders: int = Field(default=2, ge=1, le=MOST_THREADS)
+    encoders: int = Field(default=2, ge=1, le=MAX_THREADS)
     """Threads that encode batches."""
     prefetch: int = Field(default=4, ge=1)
     """Batches that are encoded ahead."""
-    threads: int | None = Field(default=None, ge=1, le=MOST_THREADS)
+    threads: int | None = Field(default=None, ge=1, le=MAX_THREADS)
     """CPU threads of the network; defaults to one. More threads sum in another order: results differ in the last
     bits."""
     device: str = "auto"

@@ -21,7 +21,7 @@ from moemcts.learn.training.progress import Meter
 from moemcts.learn.training.stage import GOOD, OPTIMISER, RESULT, RESUME, Material, StageRun, read_stage
 from moemcts.learn.training.stages import PlanStep
 from moemcts.learn.weights import Weights, load_state
-from moemcts.store import as_read
+from moemcts.store import json_round_trip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Course:
         """Trains the next stage of the plan, resumes it, or finds it done."""
         folder = self._stage_folder(len(self._results))
         stages = [asdict(stage) for stage in step.chain]
-        identity = as_read({**self._identity, "stages": stages})
+        identity = json_round_trip({**self._identity, "stages": stages})
         for name in (RESULT, RESUME, GOOD):
             if (folder / name).exists():
                 check_same(folder, identity, read_stage(folder / name)[1]["identity"])

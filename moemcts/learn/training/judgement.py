@@ -12,7 +12,7 @@ Judgement = Literal["better", "no better", "spike"]
 
 
 @dataclass(kw_only=True)
-class Judge:
+class LossMonitor:
     """History of a stage's held-out losses; all of it JSON values."""
 
     accepted: float | None = None
@@ -52,5 +52,5 @@ class Judge:
         return float(config.plateau_factor**self.num_reductions)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the arguments of `Judge(**values)`."""
+        """Returns the arguments of `LossMonitor(**values)`."""
         return {**vars(self), "returns": list(self.returns)}

@@ -44,12 +44,12 @@ class Learner:
         self._optimiser = make_optimiser(config, machine.network)
         if gathered:
             restore_optimiser(self._optimiser, gathered)
-        self._untold: list[dict[str, Tensor]] = []
+        self._pending: list[dict[str, Tensor]] = []
 
     @property
-    def num_untold(self) -> int:
+    def num_pending(self) -> int:
         """Steps whose losses `tell` returns next."""
-        return len(self._untold)
+        return len(self._pending)
 
     def gathered(self) -> Weights:
         """Returns the state of the optimiser."""
@@ -73,16 +73,16 @@ class Learner:
         self._optimiser.step()
         weighed = {name: batch.weights * column.detach() for name, column in columns(losses).items()}
         means = {name: column.mean() * share for name, column in {**weighed, "weight": batch.weights}.items()}
-        self._untold.append({"loss": loss.detach() / ranks.size, **means})
+        self._pending.append({"loss": loss.detach() / ranks.size, **means})
 
     def tell(self) -> list[dict[str, float]]:
         """Returns the losses of the steps since the last call, over the samples of all ranks, and their weights."""
-        if not self._untold:
+        if not self._pending:
             return []
-        names = list(self._untold[0])
+        names = list(self._pending[0])
         # One transfer for all steps, so that a GPU is not synchronised for each number.
-        table = torch.stack([torch.stack([step[name] for name in names]) for step in self._untold])
-        self._untold.clear()
+        table = torch.stack([torch.stack([step[name] for name in names]) for step in self._pending])
+        self._pending.clear()
         return [dict(zip(names, row, strict=True)) for row in self._machine.ranks.sum(table).tolist()]
 
     def losses(self, batch: Tensors) -> Losses:

@@ -25,7 +25,7 @@ def pace(
 
     `learning_rate` and `momentum` are the maxima of the schedule; with `one_cycle` and `cosine`, momentum is lowest
     where the learning rate is highest: `min_momentum`, or `momentum` if that is less. `plateau` is constant between the
-    reductions, which depend on measurements: `Judge.learning_rate`.
+    reductions, which depend on measurements: `LossMonitor.learning_rate`.
     """
     if schedule in ("constant", "plateau"):
         return Pace(learning_rate, momentum)

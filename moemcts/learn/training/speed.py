@@ -19,7 +19,7 @@ WORTH_ROUNDING = 1.2
 """How many times as fast bf16 has to be to be chosen."""
 WORTH_REORDERING = 1.05
 """How many times as fast channels-last has to be to be chosen."""
-MOST_ROWS = 128
+MAX_ROWS = 128
 """Samples per timed step on a CPU: what is faster with these is faster with more. On a GPU, where few samples cost no
 more than launching their kernels, it is as many as a step of the training has."""
 BUDGET = 2.0
@@ -55,7 +55,7 @@ def settled(
         return config
     num_rows = max(config.batch_size // shares, 2)
     if torch.device(device).type == "cpu":
-        num_rows = min(num_rows, MOST_ROWS)
+        num_rows = min(num_rows, MAX_ROWS)
     rates = measure_ways(network, observation_shape, num_rows, config.threads or 1, device)
     return with_way(config, best_way(rates))
 

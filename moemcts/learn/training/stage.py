@@ -173,12 +173,12 @@ class StageRun:
         # A network's random draws in a step depend on the step alone, so that no generator state has to be stored.
         self._learner.learn(loaded, now, seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
         self._state.step += 1
-        if self._learner.num_untold == CHECK_INTERVAL:
+        if self._learner.num_pending == CHECK_INTERVAL:
             self._check()
 
     def _check(self) -> None:
         """Adds the losses of the last steps to the sums; raises _Diverged if one is not finite."""
-        first = self._state.step - self._learner.num_untold
+        first = self._state.step - self._learner.num_pending
         for i, numbers in enumerate(self._learner.tell(), 1):
             if not math.isfinite(numbers["loss"]):
                 raise _Diverged(f"the loss is {numbers['loss']}", first + i)

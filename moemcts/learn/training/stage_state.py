@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moemcts.learn.training.judgement import Judge
+from moemcts.learn.training.judgement import LossMonitor
 
 
 @dataclass(kw_only=True)
@@ -34,7 +34,7 @@ class StageState:
     best: dict[str, Any] | None = None
     """The measurement with the lowest held-out loss so far, or the last one with keep `last`."""
     sums: Sums = field(default_factory=Sums)
-    judge: Judge = field(default_factory=Judge)
+    judge: LossMonitor = field(default_factory=LossMonitor)
 
     def to_json(self) -> dict[str, Any]:
         values = {**vars(self), "sums": vars(self.sums), "course": self.judge.to_json()}
@@ -44,7 +44,7 @@ class StageState:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> StageState:
         values = dict(values)
-        judge, sums = Judge(**values.pop("course")), values.pop("sums")
+        judge, sums = LossMonitor(**values.pop("course")), values.pop("sums")
         # States from before samples were weighted here count every step alike.
         totals = {"weight": float(sums.get("steps", 0)), **sums["totals"]}
         return cls(**values, sums=Sums(totals=totals), judge=judge)

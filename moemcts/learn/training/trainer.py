@@ -35,7 +35,7 @@ from moemcts.learn.training.speed import settled_once
 from moemcts.learn.training.stage import Material, stage_steps
 from moemcts.learn.training.stages import Stage, last_steps, plan
 from moemcts.learn.weights import Weights, network_state, state_digest
-from moemcts.store import as_read, parse_json, read_bytes, write_json
+from moemcts.store import json_round_trip, parse_json, read_bytes, write_json
 
 
 class Trainer:
@@ -258,7 +258,7 @@ def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
     was begun.
     """
     if (found := read_identity(folder)) is not None:
-        check_same(folder, as_read(expected), found)
+        check_same(folder, json_round_trip(expected), found)
 
 
 def read_identity(folder: Path) -> dict[str, Any] | None:

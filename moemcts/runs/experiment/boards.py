@@ -18,9 +18,9 @@ from moemcts.errors import MoemctsError
 from moemcts.game import Game, Views
 from moemcts.naming import is_timed
 from moemcts.runs.kept_openings import MATCH, OpeningsFile, openings_file
-from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
+from moemcts.runs.settings import MAX_SEEDS, ExperimentConfig
 from moemcts.work import Workers
-from moemcts.work.progress import Advance, unheard
+from moemcts.work.progress import Advance, ignore_progress
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Boards:
         *,
         label: str,
         baseline: str = "",
-        advance: Advance = unheard,
+        advance: Advance = ignore_progress,
         crew: Workers | None = None,
     ) -> MatchResult:
         """Plays the games of a training seed, in this process or with workers; resumes the match with that label.
@@ -146,7 +146,7 @@ class Boards:
 
     def first(self, seed: int) -> int:
         """Returns the index of the first start position of a training seed."""
-        return first_board(self.config.seed * MOST_SEEDS + self.config.training_seeds.index(seed) + 1)
+        return first_board(self.config.seed * MAX_SEEDS + self.config.training_seeds.index(seed) + 1)
 
     @property
     def _is_timed(self) -> bool:
@@ -160,7 +160,7 @@ class Boards:
         return self.folder / "matches" / f"{label}.jsonl"
 
 
-class Absent:
+class NamePlaceholder:
     """A placeholder agent that has a name but cannot play."""
 
     def __init__(self, name: str) -> None:

@@ -25,7 +25,7 @@ from moemcts.runs.times import duration
 from moemcts.runs.training import Training
 from moemcts.search import SearchAgent, SearchConfig
 
-MOMENT = 0.1
+MEASURE_SECONDS = 0.1
 """Seconds of the shortest measurement; others take small multiples of this."""
 BATCH = 128
 SIDE_BY_SIDE = 8
@@ -283,7 +283,7 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
     decisions: list[Counter[Player]] = []
     num_samples, num_learned, started = 0, 0, time.perf_counter()
     num_players = game.spec.num_players
-    while time.perf_counter() - started < 4 * MOMENT or not games:
+    while time.perf_counter() - started < 4 * MEASURE_SECONDS or not games:
         seeds = range(len(games), len(games) + SIDE_BY_SIDE)
         tables = [
             Table(
@@ -327,7 +327,7 @@ def network_rate(game: Game, reference: str, states: list[State], batch: int) ->
     with torch.inference_mode():
         network(planes)
         num_rows, started = 0, time.perf_counter()
-        while time.perf_counter() - started < 2 * MOMENT:
+        while time.perf_counter() - started < 2 * MEASURE_SECONDS:
             network(planes)
             num_rows += len(planes)
     return num_rows / (time.perf_counter() - started), sum(p.numel() for p in network.parameters())
@@ -338,7 +338,7 @@ def encoding_rate(game: Game, states: list[State]) -> float:
     chosen = states[:BATCH]
     packed, players = game.pack(chosen), np.array([state.active_players[0] for state in chosen], dtype=np.int64)
     num_rows, started = 0, time.perf_counter()
-    while time.perf_counter() - started < MOMENT:
+    while time.perf_counter() - started < MEASURE_SECONDS:
         game.unpack(packed, players).observations()
         num_rows += len(chosen)
     return num_rows / (time.perf_counter() - started)
@@ -389,7 +389,7 @@ def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]])
             # The first decision of a game, and of an agent, is not representative.
             seconds = num_decisions = 0.0
         seconds, num_decisions = seconds + spent, num_decisions + len(here)
-        if turn and seconds >= 3 * MOMENT:
+        if turn and seconds >= 3 * MEASURE_SECONDS:
             break
     return seconds / num_decisions
 

@@ -86,7 +86,7 @@ def keep_growth(experiment: Experiment) -> None:
     Raises MoemctsError if another process holds the run or has extended it meanwhile, and if new experts would have no
     samples to learn from.
     """
-    with experiment.opened():
+    with experiment.locked():
         waiting = experiment.waiting()
         if waiting and waiting[0].task == TRAINING:
             # Checked before anything is written, as arms cannot be removed again.

@@ -14,7 +14,7 @@ from moemcts.runs.arms import NO_GATE, SINGLE, Arm
 from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.run import Part
 from moemcts.store import read_json, write_json
-from moemcts.work.progress import Advance, unheard
+from moemcts.work.progress import Advance, ignore_progress
 
 if TYPE_CHECKING:
     # These import torch, which commands that only describe a run should not wait for.
@@ -40,7 +40,7 @@ def losses_part(trainings: ArmTrainings, arm: Arm, seed: int, training: Part) ->
     )
 
 
-def losses_of(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance = unheard) -> list[PhaseLosses]:
+def losses_of(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance = ignore_progress) -> list[PhaseLosses]:
     """Returns the losses of an arm and training seed, on the samples held out with that seed.
 
     The rows are those of the single network, of each expert and of the mixture; for an arm with one network for all

@@ -12,14 +12,14 @@ from moemcts.arena.schedules import MatchSchedule
 from moemcts.game import Game
 from moemcts.naming import check_backend, opponents_named
 from moemcts.runs.arms import Arm
-from moemcts.runs.experiment.boards import Absent, Boards
+from moemcts.runs.experiment.boards import Boards, NamePlaceholder
 from moemcts.runs.experiment.fields import make_field
 from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.run import Part
 from moemcts.search import SearchAgent
 from moemcts.search.opponents import Opponents
 from moemcts.work import Workers
-from moemcts.work.progress import Advance, unheard
+from moemcts.work.progress import Advance, ignore_progress
 
 MATCHES = "matches"
 """The task of the parts that play matches."""
@@ -140,7 +140,9 @@ class ArmMatches:
 
     def _read(self, kind: str, seed: int, player: str) -> MatchResult:
         """Returns a finished match; its agents are only created if games are missing."""
-        schedule = self._schedule(kind, seed, player, lambda arms, *_: {arm.name: Absent(arm.name) for arm in arms})
+        schedule = self._schedule(
+            kind, seed, player, lambda arms, *_: {arm.name: NamePlaceholder(arm.name) for arm in arms}
+        )
         found = self.boards.read(schedule, seed, label=self._label(kind, seed, player))
         return found or self._match(kind, seed, player)
 
@@ -148,7 +150,7 @@ class ArmMatches:
         self._match(kind, seed, player, advance, crew)
 
     def _match(
-        self, kind: str, seed: int, player: str, advance: Advance = unheard, crew: Workers | None = None
+        self, kind: str, seed: int, player: str, advance: Advance = ignore_progress, crew: Workers | None = None
     ) -> MatchResult:
         schedule, label = self.games_of(kind, seed, player), self._label(kind, seed, player)
         return self.boards.play(schedule, seed, label=label, advance=advance, crew=crew)

@@ -24,7 +24,7 @@ from moemcts.runs.learning import check_data, check_given, data_part, with_data_
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
-from moemcts.runs.run import DoPart, Part, Run
+from moemcts.runs.run import Part, PartRunner, Run
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources
 from moemcts.runs.times import Timed, describe_times
@@ -143,7 +143,7 @@ class Experiment(Run[ExperimentConfig]):
         tally = Tally([part.size for part in (*alone, *(part for part, _ in shared))], advance)
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
         crew = workers(num_processes(self.trainings, alone, self.num_workers), hint=hint)
-        crew.map(DoPart(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
+        crew.map(PartRunner(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
         everybody = workers(self.num_workers, hint=hint)
         for number, (part, share) in enumerate(shared, len(alone)):
             with self.noted(part):

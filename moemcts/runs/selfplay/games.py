@@ -13,7 +13,7 @@ import numpy as np
 
 from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import Game
-from moemcts.learn.data.generation import FRUITLESS
+from moemcts.learn.data.generation import MAX_EMPTY_GAMES
 from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import RESIGNED, Counts, Played
@@ -163,7 +163,7 @@ def waves(
         if missing <= 0:
             return
         num_games = len(known) * config.per_part
-        if not sum(known) and num_games * config.full_share >= FRUITLESS:
+        if not sum(known) and num_games * config.full_share >= MAX_EMPTY_GAMES:
             raise MoemctsError(
                 f"no sample in {num_games:,} games: expected decisions between several actions after up to "
                 f"{config.random_plies} moves at random; choose a smaller games.random_plies, or games.games in place "

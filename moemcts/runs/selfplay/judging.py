@@ -14,7 +14,7 @@ from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import Remake
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.learn.identity import Told, checked
+from moemcts.learn.identity import FileContent, checked
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
@@ -23,20 +23,20 @@ from moemcts.runs.selfplay.duels import Duel, in_turn, is_promoted, one_against_
 from moemcts.runs.selfplay.generations import PROMOTED
 from moemcts.runs.selfplay.players import Players, name_of
 from moemcts.runs.selfplay.settings import SelfPlayConfig
-from moemcts.runs.settings import LARGEST_SEED
+from moemcts.runs.settings import MAX_SEED
 from moemcts.store import manifest_digest, read_json, write_json
-from moemcts.work import Here, Workers
+from moemcts.work import InProcess, Workers
 from moemcts.work.progress import Advance
 
 _BOARDS = 10_000
 """Start positions reserved for each generation's promotion match."""
-_SEEDS = LARGEST_SEED + 1
+_SEEDS = MAX_SEED + 1
 
 
 class Judging:
     """The evaluation matches of generations."""
 
-    def __init__(self, players: Players, measured: Sequence[int], crew: Callable[[], Workers] = Here) -> None:
+    def __init__(self, players: Players, measured: Sequence[int], crew: Callable[[], Workers] = InProcess) -> None:
         """`measured` are the generations to measure, in order; `crew` returns the workers that play a match.
 
         Raises UsageError if the promotion test is invalid or does not fit the game.
@@ -228,7 +228,7 @@ class _Remade:
         return Judging(Players(self.folder, self.config, plugins().game(self.config.game)), self.measured)
 
 
-class _Match(Told):
+class _Match(FileContent):
     agent: str
     other: str
     counts: list[int]
@@ -236,7 +236,7 @@ class _Match(Told):
     returns: list[float] | None = None
 
 
-class _Measurement(Told):
+class _Measurement(FileContent):
     """The schema of a file; only what is read elsewhere is checked for its type."""
 
     matches: list[_Match]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moemcts.learn.training.progress import Progress as TrainingProgress
 
 
-class Teaching:
+class GenerationTrainer:
     """Makes the initial experts and trains those of each generation."""
 
     def __init__(

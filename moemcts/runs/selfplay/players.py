@@ -147,13 +147,13 @@ class Players:
         return Cast(newest=newest, others=others, other_share=games.opponent_share)
 
     def _player(self, generation: int, usage: Usage) -> Agent:
-        from moemcts.learn.loop.players import Metered, SelfPlayer
+        from moemcts.learn.loop.players import SelfPlayAgent, TimedEvaluator
 
-        games, evaluator = self.config.games, Metered(self.experts(generation), usage)
+        games, evaluator = self.config.games, TimedEvaluator(self.experts(generation), usage)
         if not games.searched:
             temperature = self.config.search.temperature
             return PolicyAgent(evaluator, temperature=temperature, name=name_of(generation))
-        return SelfPlayer(
+        return SelfPlayAgent(
             self.game,
             evaluator,
             self.config.search,

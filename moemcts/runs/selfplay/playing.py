@@ -24,8 +24,8 @@ from moemcts.runs.selfplay.players import PlayChunks, Players
 from moemcts.runs.selfplay.showing import Showing
 from moemcts.runs.selfplay.times import Times
 from moemcts.store import write_bytes
-from moemcts.work import Here, Processes, Workers, num_cores, workers
-from moemcts.work.beside import Beside
+from moemcts.work import InProcess, Processes, Workers, num_cores, workers
+from moemcts.work.background import BackgroundTask
 from moemcts.work.progress import Advance
 
 
@@ -37,7 +37,7 @@ class Playing:
         self.on_disk = players.on_disk
         self._config = players.config
         self._times = times
-        self._ahead: Beside | None = None
+        self._ahead: BackgroundTask | None = None
 
     def kept(self) -> AbstractContextManager[None]:
         """Keeps worker processes alive between generations inside the block."""
@@ -50,7 +50,7 @@ class Playing:
 
     def begin(self, generation: int) -> None:
         """Starts playing a generation's games in the background."""
-        self._ahead = Beside(functools.partial(self.play_all, generation))
+        self._ahead = BackgroundTask(functools.partial(self.play_all, generation))
 
     def play(self, generation: int, advance: Advance) -> None:
         """Plays a generation's games, or waits for them if they were begun."""
@@ -69,7 +69,7 @@ class Playing:
         """Returns the workers that play a match."""
         if self._ahead is not None or isinstance(self._config.workers, str) or self._processes.count == 1:
             # All cores are busy with games, or the workers have no access to this folder.
-            return Here()
+            return InProcess()
         return self._processes
 
     def play_all(self, generation: int, advance: Advance) -> None:
@@ -149,7 +149,7 @@ class Playing:
     def _workers(self) -> Workers:
         if isinstance(self._config.workers, str):
             return workers(self._config.workers, hint=self._hint)
-        return self._processes if self._processes.count > 1 or self._config.games.ahead else Here()
+        return self._processes if self._processes.count > 1 or self._config.games.ahead else InProcess()
 
     @property
     def _hint(self) -> str:

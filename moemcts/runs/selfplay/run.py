@@ -24,7 +24,7 @@ from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED
 from moemcts.runs.selfplay.judging import Judging, measurement_of
-from moemcts.runs.selfplay.learning import Teaching
+from moemcts.runs.selfplay.learning import GenerationTrainer
 from moemcts.runs.selfplay.players import Players, check_opponents, faced_in
 from moemcts.runs.selfplay.playing import Playing
 from moemcts.runs.selfplay.settings import SelfPlayConfig
@@ -55,7 +55,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         check_opponents(config.games, self.game)
         self.players.opponent_model()
         self.on_disk = self.players.on_disk
-        self.teaching = Teaching(config, self.game, self.gate, self.scheme, self.on_disk)
+        self.teaching = GenerationTrainer(config, self.game, self.gate, self.scheme, self.on_disk)
         self.times = Times(self.on_disk, config.generations)
         self.playing = Playing(self.players, self.times)
         self.judging = Judging(self.players, self.measured, self.playing.crew)
@@ -72,8 +72,8 @@ class SelfPlay(Run[SelfPlayConfig]):
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
         """Returns a new self-play run without writing anything.
 
-        Raises as `Run.prepare`, `Teaching.beginning`, `read_openings` and `starts`, UsageError if a file has too few
-        openings or `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
+        Raises as `Run.prepare`, `GenerationTrainer.beginning`, `read_openings` and `starts`, UsageError if a file has
+        too few openings or `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
@@ -187,7 +187,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         parts = [Part(name=START, task=START, unit="experts", do=self.teaching.start, decided_by=decided_by)]
         for name, (generation, kind) in self._placed.items():
-            unit, do, told_in = works[kind]
+            unit, do, result_file = works[kind]
             parts.append(
                 Part(
                     name=name,
@@ -195,7 +195,7 @@ class SelfPlay(Run[SelfPlayConfig]):
                     unit=unit,
                     do=functools.partial(do, generation),
                     decided_by=measured_by if kind == "measure" else decided_by,
-                    told_in=told_in(generation),
+                    result_file=result_file(generation),
                 )
             )
         return parts

@@ -16,7 +16,7 @@ from moemcts.runs.selfplay.players import LEAGUE, Players, name_of
 
 OPENING_PLIES = 4
 """Plies that identify an opening."""
-MOST_OPENINGS = 5
+MAX_OPENINGS = 5
 """The number of openings recorded per generation."""
 
 
@@ -68,7 +68,7 @@ class Showing:
         often = sorted((one for one in found.items() if len(one[1]) > 1), key=lambda one: (-len(one[1]), one[0]))
         return [
             {"moves": moves, "games": len(returns), "player 0": round(sum(returns) / len(returns), 6)}
-            for (_, moves), returns in often[:MOST_OPENINGS]
+            for (_, moves), returns in often[:MAX_OPENINGS]
         ]
 
     def _start(self, played: Played, index: int) -> State:

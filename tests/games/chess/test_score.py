@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moemcts_chess.score import MOST_CENTIPAWNS, centipawns, value_of_centipawns
+from moemcts_chess.score import MAX_CENTIPAWNS, centipawns, value_of_centipawns
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,5 @@ def test_scores_survive_the_way_to_values_and_back(game: str, score: int) -> Non
 
 @pytest.mark.parametrize("value", [1.0, 1.5, 1 - 1e-16, 1 - 1e-15])
 def test_certainty_is_bounded(value: float) -> None:
-    assert centipawns(value, "chess") == MOST_CENTIPAWNS
-    assert centipawns(-value, "chess") == -MOST_CENTIPAWNS
+    assert centipawns(value, "chess") == MAX_CENTIPAWNS
+    assert centipawns(-value, "chess") == -MAX_CENTIPAWNS

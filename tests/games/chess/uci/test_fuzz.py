@@ -16,7 +16,7 @@ from moemcts_chess.uci.options import VARIANTS
 from moemcts_chess.uci.session import Session
 
 NUM_LINES = int(os.environ.get("MOEMCTS_FUZZ_LINES", "6000"))
-MOST_GROWTH = 16
+MAX_GROWTH = 16
 """Mebibytes that a process may grow after the first quarter: libraries' caches and the allocator's fragments."""
 WORDS = re.findall(
     r"\S+",
@@ -93,4 +93,4 @@ def test_memory_stays_flat_over_many_lines() -> None:
     assert asked > NUM_LINES // 20
     grown = memory() - before
     print(f"\ngrown {grown:.1f} MiB")
-    assert grown < MOST_GROWTH
+    assert grown < MAX_GROWTH

@@ -6,17 +6,17 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-SECONDS_TO_LISTEN = 0.2
+POLL_SECONDS = 0.2
 """Polling interval, in seconds, at which waiting code checks for cancellation."""
 
 
-class Stopped(BaseException):
+class Cancelled(BaseException):
     """Cancels work; derives from BaseException so that code which catches errors of agents does not swallow it."""
 
 
 @contextlib.contextmanager
-def wanted_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """Within the block, in this thread only, `check_wanted` raises unless `is_wanted()` and enclosing checks hold."""
+def cancelled_unless(is_wanted: Callable[[], bool]) -> Iterator[None]:
+    """Within the block, in this thread, `check_cancelled` raises unless `is_wanted()` and enclosing checks hold."""
     asked_outside = _IS_WANTED.get()
     token = _IS_WANTED.set(lambda: asked_outside() and is_wanted())
     try:
@@ -25,10 +25,10 @@ def wanted_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
         _IS_WANTED.reset(token)
 
 
-def check_wanted() -> None:
-    """Raises Stopped if the work of this thread has been cancelled."""
+def check_cancelled() -> None:
+    """Raises Cancelled if the work of this thread has been cancelled."""
     if not _IS_WANTED.get()():
-        raise Stopped
+        raise Cancelled
 
 
 def _always() -> bool:

@@ -9,7 +9,7 @@ import pytest
 import tasks_for_tests as tasks
 
 from moemcts.work import Processes
-from moemcts.work.beside import Beside
+from moemcts.work.background import BackgroundTask
 from moemcts.work.progress import Advance
 
 
@@ -20,7 +20,7 @@ def test_progress_is_told_to_who_waits() -> None:
         for done in range(4):
             advance(done, 3)
 
-    Beside(do).wait(lambda done, total: heard.append((done, total)))
+    BackgroundTask(do).wait(lambda done, total: heard.append((done, total)))
     assert heard
     assert heard[-1] == (3, 3)
 
@@ -30,7 +30,7 @@ def test_errors_are_raised_where_it_is_waited_for() -> None:
         raise OSError("full")
 
     with pytest.raises(OSError, match="full"):
-        Beside(do).wait(lambda done, total: None)
+        BackgroundTask(do).wait(lambda done, total: None)
 
 
 def test_it_has_ended_when_it_is_stopped() -> None:
@@ -44,7 +44,7 @@ def test_it_has_ended_when_it_is_stopped() -> None:
         finally:
             ended.set()
 
-    work = Beside(do)
+    work = BackgroundTask(do)
     assert begun.wait(5)
     work.stop()
     assert ended.is_set()
@@ -54,7 +54,7 @@ def test_it_stops_while_it_waits_for_workers_that_say_nothing() -> None:
     def do(advance: Advance) -> None:
         Processes(2).map(tasks.dies, ["sleeps"] * 2)
 
-    work = Beside(do)
+    work = BackgroundTask(do)
     started = time.monotonic()
     work.stop()
     # Most of it is the start of two interpreters; they would sleep for ten minutes.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from moemcts.stopping import SECONDS_TO_LISTEN, Stopped, wanted_while
+from moemcts.cancellation import POLL_SECONDS, Cancelled, cancelled_unless
 from moemcts.work.progress import Advance
 
 
-class Beside:
+class BackgroundTask:
     """Runs a function in a background thread; `wait` re-raises its exception."""
 
     def __init__(self, do: Callable[[Advance], None]) -> None:
@@ -24,7 +24,7 @@ class Beside:
         """Blocks until the function returns, reporting its progress meanwhile; raises its exception."""
         is_going_on = True
         while is_going_on:
-            self._thread.join(SECONDS_TO_LISTEN)
+            self._thread.join(POLL_SECONDS)
             is_going_on = self._thread.is_alive()
             advance(self._done, self._total)
         if self._error is not None:
@@ -37,12 +37,12 @@ class Beside:
 
     def _work(self) -> None:
         try:
-            with wanted_while(lambda: not self._is_stopped):
+            with cancelled_unless(lambda: not self._is_stopped):
                 self._do(self._hear)
         except BaseException as error:
             self._error = error
 
     def _hear(self, done: int, total: int) -> None:
         if self._is_stopped:
-            raise Stopped
+            raise Cancelled
         self._done, self._total = done, total
