@@ -25,7 +25,7 @@ from moemcts.runs.arms import SINGLE
 ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_plies", "samples")
 """Columns in which runs have to agree."""
 COUNTS = ("games", "wins", "ties", "losses", "training_seeds")
-MAY_DIFFER = ("seed", "num_seeds", "match.games", "match.raw_games", "workers", "training.compile")
+MAY_DIFFER = ("seed", "num_seeds", "match.games", "match.raw_games", "workers", "training.compile", "search.cache_size")
 """Settings in which commands may differ."""
 
 ROUNDING = 1e-6

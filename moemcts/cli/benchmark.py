@@ -29,7 +29,7 @@ def benchmark(
     suite: Annotated[Path, typer.Argument(help="A file that names games, gates, schemes, budgets and seeds.")] = SUITE,
     preset: Annotated[str, typer.Option(help="Its size: smoke, laptop or full in benchmarks/suite.toml.")] = "smoke",
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the suite, runs/suite-PRESET by default; it goes on there.")
+        Path | None, typer.Option(help="Folder of the suite, runs/suite-PRESET by default; resumed if it exists.")
     ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes, each for one game and seed; 0: one per core.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, then exit.")] = False,

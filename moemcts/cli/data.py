@@ -31,25 +31,28 @@ def register(app: typer.Typer) -> None:
 
 def generate(
     game: Annotated[str, typer.Option(help="A registered game; see `moemcts games`.")],
-    out: Annotated[Path, typer.Option(help="A folder for the dataset; the same command goes on with what is there.")],
+    out: Annotated[Path, typer.Option(help="Folder for the dataset; the same command resumes an interrupted one.")],
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="Who plays, in all seats; repeat it, once per seat. The game's default agent if not given."),
+        typer.Option(
+            help="The agent in all seats; may be repeated, once per seat. The game's default agent if not given."
+        ),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(help="Who sits in all seats but one, in which --agent does; that one's decisions are written."),
+        typer.Option(help="The agent in all seats but that of --agent, of which alone decisions are written then."),
     ] = None,
     samples: Annotated[
-        int, typer.Option(min=1, help="Decisions to write; what was interrupted may end with another number.")
+        int,
+        typer.Option(min=1, help="Number of decisions to write; it may change when an interrupted dataset is resumed."),
     ] = 10_000,
     keep: Annotated[
-        float, typer.Option(min=0, max=1, help="Random share of the positions to write, of as many more games.")
+        float, typer.Option(min=0, max=1, help="Random share of the positions to write, from as many more games.")
     ] = 1.0,
     random_plies: Annotated[
         int, typer.Option(min=0, help="Random plies at the start, so that games of agents that draw nothing differ.")
     ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Play games between agents and write their decisions as a dataset."""

@@ -31,7 +31,9 @@ def explain(
     out: Annotated[Path, typer.Option(help="A folder for figures and numbers.")],
     data: Annotated[Path | None, typer.Option(help="A dataset, whose positions are averaged over.")] = None,
     position: Annotated[str | None, typer.Option(help="One position, as the game writes it, such as a FEN.")] = None,
-    player: Annotated[int | None, typer.Option(min=0, help="Who looks at it; who moves otherwise.")] = None,
+    player: Annotated[
+        int | None, typer.Option(min=0, help="The viewing player; by default the player to move.")
+    ] = None,
     positions: Annotated[
         int | None,
         typer.Option(min=1, help=f"Positions of --data to average over, per phase; {NUM_POSITIONS} by default."),
@@ -40,7 +42,9 @@ def explain(
     baseline: Annotated[
         str, typer.Option(help="What positions are compared with: zero, or mean of the data.")
     ] = "zero",
-    seed: Annotated[int | None, typer.Option(min=0, help="Draws the positions of --data; 0 by default.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Random seed of the positions of --data; 0 by default.")
+    ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -38,7 +38,7 @@ def export(
     num_positions: Annotated[
         int, typer.Option("--positions", min=2, help="Positions per phase to calibrate with and to compare on.")
     ] = 256,
-    seed: Annotated[int, typer.Option(min=0, help="Decides which positions.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the positions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
 ) -> None:
     """Export experts as ONNX models, checked against PyTorch on positions of every phase."""

@@ -40,10 +40,10 @@ def fit(
             help="A training, a folder of experts or `weights:NAME`: their network's body gives the features."
         ),
     ] = None,
-    expert: Annotated[int | None, typer.Option(min=0, help="Which of them, by its phase; 0 by default.")] = None,
+    expert: Annotated[int | None, typer.Option(min=0, help="The expert's phase; 0 by default.")] = None,
     without: Annotated[list[str] | None, typer.Option(help="Leave out planes with this in their name.")] = None,
-    max_positions: Annotated[int, typer.Option(min=1, help="Positions to look at, drawn by the seed.")] = 200_000,
-    seed: Annotated[int, typer.Option(min=0, help="Draws positions and first centres.")] = 0,
+    max_positions: Annotated[int, typer.Option(min=1, help="Number of positions, drawn by the seed.")] = 200_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of positions and initial centres.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find phases in data by k-means clustering and save them as a gate.

@@ -66,7 +66,7 @@ def gates(name: Name = None, game: GameName = None, as_json: Json = False) -> No
 def agents(
     name: Annotated[
         str | None,
-        typer.Argument(help="Of this one, the options; `experts` for those of a folder of experts."),
+        typer.Argument(help="Show the options of this agent; `experts` for those of a folder of experts."),
     ] = None,
     game: GameName = None,
     as_json: Json = False,

@@ -40,7 +40,7 @@ def match(
         typer.Option(
             "--against",
             "--field",
-            help="Who sits in all other seats, for each agent in turn. Without it two or more agents play each "
+            help="The agent in all other seats, against each agent in turn. Without it two or more agents play each "
             "other, and one plays the game's default agent. In games of one player each plays alone.",
         ),
     ] = None,
@@ -55,44 +55,46 @@ def match(
         str, typer.Option(help="A file of positions (lines, EPD, PGN), or `seeds`: the game's own starts.")
     ] = "seeds",
     openings_order: Annotated[
-        str | None, typer.Option(help="Of a file: random by default, drawn by --seed, or sequential.")
+        str | None,
+        typer.Option(help="Order of the openings in a file: random, drawn by --seed (the default), or sequential."),
     ] = None,
     openings_plies: Annotated[
         int | None, typer.Option(min=0, help="Plies of each line of a PGN file; all by default.")
     ] = None,
     random_plies: Annotated[
         int | None,
-        typer.Option(min=0, help=f"Plies at random before the agents play; {RANDOM_START}."),
+        typer.Option(min=0, help=f"Random plies before the agents play; {RANDOM_START}."),
     ] = None,
     simulations: Annotated[
         int | None,
-        typer.Option(min=0, help="Of agents that name no limit: descents per move; 0 plays experts' policy."),
+        typer.Option(min=0, help="For agents that name no limit: simulations per move; 0 plays the experts' policy."),
     ] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Likewise: nodes per move.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="For agents that name no limit: nodes per move.")] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0.0, help="Likewise: time per move; games are then played one by one.")
+        float | None,
+        typer.Option(min=0.0, help="For agents that name no limit: time per move; games are then played one by one."),
     ] = None,
     sprt: Annotated[
         str | None,
         typer.Option(
-            help="Stop once it is decided: `elo0,elo1[,alpha,beta][,model=normalized]`; models normalized, "
+            help="Stop once the test is decided: `elo0,elo1[,alpha,beta][,model=normalized]`; models normalized, "
             "pentanomial, trinomial."
         ),
     ] = None,
     adjudicate: Annotated[
         str, typer.Option(help="`papers`, `papers?draw_from=40&resign_moves=0`, or off: games are played out.")
     ] = "off",
-    max_plies: Annotated[int | None, typer.Option(min=1, help="Games are tied after as many plies.")] = None,
+    max_plies: Annotated[int | None, typer.Option(min=1, help="Games are ties after so many plies.")] = None,
     agent_timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds per decision, beyond which an agent loses the game.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
-    parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    parallel: Annotated[int, typer.Option(min=1, help="Games played at once, which share batches.")] = 256,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes that share the games, 0 one per core; the games are the same.")
+        int, typer.Option(min=0, help="Processes that share the games; 0: one per core. The games are the same.")
     ] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="File for the finished games; a match goes on where it left off.")
+        Path | None, typer.Option(help="File for the finished games, from which an interrupted match is resumed.")
     ] = None,
     pgn: Annotated[Path | None, typer.Option(help="Write the games as PGN, in games that have it.")] = None,
     replays: Annotated[

@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def new_game(
     name: Annotated[str, typer.Argument(help="The game's name: small letters, digits and hyphens.")],
     out: Annotated[Path | None, typer.Option(help="A new folder for the plugin; moemcts-NAME here by default.")] = None,
-    native: Annotated[bool, typer.Option("--native", help="A game in Rust; not possible yet, and says why.")] = False,
+    native: Annotated[bool, typer.Option("--native", help="A game in Rust; not possible yet, says why.")] = False,
 ) -> None:
     """Write a complete plugin: a game, its gate, tests, entry point, README and CI."""
     from moemcts.plugins import plugins

@@ -38,7 +38,7 @@ Start = Annotated[
     ),
 ]
 
-TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")]
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard.")]
 
 
 def check_num_games(option: str, number: int | None) -> None:

@@ -40,14 +40,14 @@ def play(
         typer.Option(
             min=1,
             max=100_000,
-            help="How much agents that name no limit, such as experts, think before each move; 100 by default.",
+            help="Simulations per move of agents that name no limit, such as experts; 100 by default.",
         ),
     ] = None,
-    seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+    seat: Annotated[int, typer.Option(min=0, help="Your seat; the number of players or more: you only watch.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     web: Annotated[bool, typer.Option("--web", help="Play in the browser: a page on this machine alone.")] = False,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where the page is; 8642, or any that is free, if not given.")
+        int | None, typer.Option(min=0, max=65535, help="Port of the page; 8642, or any that is free, by default.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the page's address, open nothing.")] = False,
 ) -> None:

@@ -37,7 +37,9 @@ def reproduce(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder that experiments of one size share; runs/papers-PRESET by default. Goes on there."),
+        typer.Option(
+            help="Folder that experiments of one size share, runs/papers-PRESET by default; resumed if it exists."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One size of the preset, such as samples=2000; may be repeated.")

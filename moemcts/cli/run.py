@@ -55,7 +55,7 @@ def run(
         ),
     ] = None,
     start: Start = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Config = None,
     changes: Annotated[
@@ -64,7 +64,7 @@ def run(
     resume: Annotated[
         Path | None,
         typer.Option(
-            help="Go on with the run in this folder. With --gate, --scheme, --network, --single-network and --set "
+            help="Resume the run in this folder. With --gate, --scheme, --network, --single-network and --set "
             "it gains arms, games and seeds: what it has is kept. --workers may be others."
         ),
     ] = None,

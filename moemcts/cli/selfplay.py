@@ -30,7 +30,9 @@ def selfplay(
     scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
     network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default), or one of the game's own.")] = None,
-    generations: Annotated[int | None, typer.Option(min=1, help="How often games are played and learned from.")] = None,
+    generations: Annotated[
+        int | None, typer.Option(min=1, help="Number of generations, each of games and a training.")
+    ] = None,
     start: Annotated[
         Path | None, typer.Option(help="A training or a folder of experts to begin with; else random weights.")
     ] = None,
@@ -41,14 +43,14 @@ def selfplay(
             "same."
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Config = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with the run in this folder, and with --generations for longer.")
+        Path | None, typer.Option(help="Resume the run in this folder; --generations makes it longer.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,

@@ -46,8 +46,8 @@ def tournament(
             "neighbours by their rating so far."
         ),
     ] = None,
-    num_games: Annotated[int, typer.Option("--games", min=1, help="Games at every table.")] = 20,
-    rounds: Annotated[int | None, typer.Option(min=1, help=f"Of a ladder, {ROUNDS} by default.")] = None,
+    num_games: Annotated[int, typer.Option("--games", min=1, help="Games per table.")] = 20,
+    rounds: Annotated[int | None, typer.Option(min=1, help=f"Rounds of a ladder, {ROUNDS} by default.")] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -55,25 +55,27 @@ def tournament(
             "expert at a time)."
         ),
     ] = None,
-    experts: Annotated[str | None, typer.Option(help="Of a preset: a folder of experts, perhaps with options.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="Of a preset: a folder with a single network.")] = None,
-    nodes: Annotated[str | None, typer.Option(help="Of a preset: nodes per move, `100,200,400`.")] = None,
-    milliseconds: Annotated[str | None, typer.Option(help="Of a preset: time per move, `100,200`.")] = None,
+    experts: Annotated[
+        str | None, typer.Option(help="For a preset: a folder of experts, perhaps with options.")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option(help="For a preset: a folder with a single network.")] = None,
+    nodes: Annotated[str | None, typer.Option(help="For a preset: nodes per move, `100,200,400`.")] = None,
+    milliseconds: Annotated[str | None, typer.Option(help="For a preset: time per move, `100,200`.")] = None,
     batch_sizes: Annotated[
-        str | None, typer.Option(help="Of a preset: leaves per batch, `1,8,64`; impact takes the last.")
+        str | None, typer.Option(help="For a preset: leaves per batch, `1,8,64`; impact takes the last.")
     ] = None,
     openings: Annotated[Path | None, typer.Option(help="A file of positions (lines, EPD, PGN).")] = None,
     random_plies: Annotated[
-        int | None, typer.Option(min=0, help=f"Plies at random before the agents play; {RANDOM_START}.")
+        int | None, typer.Option(min=0, help=f"Random plies before the agents play; {RANDOM_START}.")
     ] = None,
     adjudicate: Annotated[str, typer.Option(help="`papers`, or off: games are played out.")] = "off",
     agent_timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds per decision, beyond which an agent loses the game.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
-    parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    parallel: Annotated[int, typer.Option(min=1, help="Games played at once, which share batches.")] = 256,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for games and report; a tournament goes on where it left off.")
+        Path | None, typer.Option(help="Folder for games and report, from which an interrupted tournament is resumed.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

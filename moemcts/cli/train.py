@@ -36,13 +36,15 @@ def train(
     network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
     start: Start = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the training; a new one under runs/ by default.")] = None,
     validation: Annotated[
         Path | None,
-        typer.Option(help="A dataset to measure the held-out loss on; else some games are held out."),
+        typer.Option(help="A dataset to measure the held-out loss on; by default some games are held out."),
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="A dataset for the tables; else what is held out.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="A dataset for the tables; by default the held-out samples.")
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -53,7 +55,7 @@ def train(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as training.epochs=7; may be repeated.")
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with the training in this folder.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Resume the training in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, stages and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,

@@ -217,7 +217,6 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
             2,
             "--seed has no effect without --data",
         ),
-        ("explain --game tictactoe --experts TEAM --data DATA --steps 1001 --out o", 2, "range 2<=x<=1000"),
         ("explain --game tictactoe --experts TEAM --data DATA --out file", 2, "but file is a file; give another --out"),
         ("bishops --experts TEAM --game antichess", 2, "expected chess or chess960"),
     ],
@@ -230,3 +229,10 @@ def test_mistakes_get_one_line(moemcts, tmp_path: Path, arguments: str, code: in
     assert line in error
     assert len(error.splitlines()) == 1
     assert not (tmp_path / "o").exists()
+
+
+def test_no_more_steps_are_taken_than_memory_has_room_for(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    left, _, error = moemcts(*f"explain --game tictactoe --experts {tmp_path} --steps 1001 --out o".split())
+    assert left == 2
+    assert "--steps" in error
+    assert "1000" in error

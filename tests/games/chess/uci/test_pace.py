@@ -116,9 +116,8 @@ def test_a_pause_costs_the_move_it_happens_in_and_no_other(is_continued: bool) -
             session.obey("ucinewgame")
         nodes.append(think(session, out, f"position startpos moves {' '.join(GAME[:ply])}", "go movetime 100"))
     session.close()
-    # A machine that is busy may hold up one more of the moves; none of them has one node.
+    # A machine that is busy may hold up one more of the moves.
     assert sorted(nodes[1:])[1] > 20
-    assert min(nodes[1:]) > 1
 
 
 def test_batches_of_a_slow_network_shrink_to_what_fits_the_time() -> None:
