@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from measuring.published import POMMERMAN_POINTS
 from measuring.record import Row, latest
 
@@ -105,7 +107,7 @@ def ablations() -> str:
 
 def summary(*, least_games: int = 0) -> str:
     """Returns the gains of experts over the single network in Pommerman by run, largest first; runs that were pooled
-    are left out, and so are those with fewer than `least_games` games.
+    are left out, and so are pools of which all runs are in another and those with fewer than `least_games` games.
     """
     runs: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in latest("strength").values():
@@ -117,7 +119,7 @@ def summary(*, least_games: int = 0) -> str:
     shown = (
         arms
         for (label, _), arms in runs.items()
-        if any("pooled" in row for row in arms.values())
+        if (any("pooled" in row for row in arms.values()) and not _is_within_another(arms, runs.values()))
         or (arms.keys() == whole and any((label, arm) not in pooled for arm in arms))
     )
     sized = [(max(row["games"] for row in arms.values()), arms) for arms in shown]
@@ -127,7 +129,16 @@ def summary(*, least_games: int = 0) -> str:
     return table(heads, [*rows, ["the paper", *POMMERMAN_POINTS.values()]])
 
 
-def _run_cells(arms: dict[str, Row]) -> list[str]:
+def _is_within_another(arms: Mapping[str, Row], pools: Iterable[Mapping[str, Row]]) -> bool:
+    """Returns whether another pool has the same arms and all runs of this one, and more."""
+    return any(
+        arms.keys() <= other.keys()
+        and all(set(row["pooled"]) < set(other[arm].get("pooled", ())) for arm, row in arms.items())
+        for other in pools
+    )
+
+
+def _run_cells(arms: Mapping[str, Row]) -> list[str]:
     """Returns the description of a run, and its difference for each of its gates."""
     one = next(iter(arms.values()))
     words = [f"{one['simulations']} simulations", f"`{one['network'].partition('?')[0]}`"]
