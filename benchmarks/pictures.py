@@ -26,7 +26,8 @@ NETWORKS = {
 SEEDS_OF_STEPS = {
     "ten seeds by all gates": "the paper's size, ten seeds by all gates",
     "five more by steps alone": "the paper's size, half of its games, five more seeds",
-    "all fifteen": "the paper's size, fifteen seeds by steps",
+    "four, each of own samples": "the paper's size, four seeds of own samples",
+    "all nineteen": "the paper's size, nineteen seeds by steps",
 }
 """The rows of Pommerman shown, by label."""
 
