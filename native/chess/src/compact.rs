@@ -54,9 +54,9 @@ pub struct Compact {
 impl Compact {
     pub const BYTES: usize = 80;
     /// Largest half-move clock that fits into a record.
-    pub const MOST_HALFMOVES: u32 = (1 << 20) - 1;
+    pub const MAX_HALFMOVES: u32 = (1 << 20) - 1;
     /// Largest move number that fits into a record.
-    pub const MOST_FULLMOVES: u32 = (1 << 19) - 1;
+    pub const MAX_FULLMOVES: u32 = (1 << 19) - 1;
 
     pub fn of(state: &Chess) -> Self {
         let position = state.position();
@@ -76,9 +76,9 @@ impl Compact {
             black_to_move: position.turn().is_black(),
             repetitions: state.repetitions(),
             variant: state.rules().variant.id,
-            // No game exceeds this: `Rules::MOST_PLIES`.
-            halfmoves: position.halfmoves().min(Self::MOST_HALFMOVES),
-            fullmoves: position.fullmoves().get().min(Self::MOST_FULLMOVES),
+            // No game exceeds this: `Rules::MAX_PLIES_LIMIT`.
+            halfmoves: position.halfmoves().min(Self::MAX_HALFMOVES),
+            fullmoves: position.fullmoves().get().min(Self::MAX_FULLMOVES),
             pockets: position.pockets().map_or([0; 10], |pockets| {
                 std::array::from_fn(|i| *pockets.get(SIDES[i / 5 * 2].0).get(POCKET[i % 5]))
             }),

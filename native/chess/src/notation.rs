@@ -71,10 +71,10 @@ pub fn position(setup: Setup, rules: &Rules) -> Result<VariantPosition, String> 
 
 /// Checks that neither counter exceeds what a compact position can store, now or later in the game.
 fn check_counters(setup: &Setup) -> Result<(), String> {
-    let left = Rules::MOST_PLIES.saturating_sub(plies(setup.fullmoves, setup.turn));
+    let left = Rules::MAX_PLIES_LIMIT.saturating_sub(plies(setup.fullmoves, setup.turn));
     for (name, got, most) in [
-        ("half-move clock", setup.halfmoves, Compact::MOST_HALFMOVES - left),
-        ("move number", setup.fullmoves.get(), Compact::MOST_FULLMOVES),
+        ("half-move clock", setup.halfmoves, Compact::MAX_HALFMOVES - left),
+        ("move number", setup.fullmoves.get(), Compact::MAX_FULLMOVES),
     ] {
         if got > most {
             return Err(format!("expected a {name} of at most {most}, got {got}"));

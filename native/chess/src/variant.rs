@@ -95,12 +95,12 @@ pub struct Rules {
 
 impl Rules {
     /// Exceeded only by a handful of master games.
-    pub const MAX_PLIES: u32 = 1024;
+    pub const DEFAULT_MAX_PLIES: u32 = 1024;
     /// Upper bound on `max_plies`, so that counters fit into a compact position.
-    pub const MOST_PLIES: u32 = 1_000_000;
+    pub const MAX_PLIES_LIMIT: u32 = 1_000_000;
 
     /// Returns the variant's own encodings and the default maximum length.
     pub fn of(variant: &'static Variant) -> Self {
-        Self { variant, planes: variant.planes, policy: variant.policy, max_plies: Self::MAX_PLIES }
+        Self { variant, planes: variant.planes, policy: variant.policy, max_plies: Self::DEFAULT_MAX_PLIES }
     }
 }

@@ -68,7 +68,7 @@ fn states_survive_text_and_bytes() {
 
 #[test]
 fn counters_of_any_size_survive_text_and_bytes() {
-    let longest = Rules { max_plies: Rules::MOST_PLIES, ..Rules::of(Variant::named("crazyhouse").unwrap()) };
+    let longest = Rules { max_plies: Rules::MAX_PLIES_LIMIT, ..Rules::of(Variant::named("crazyhouse").unwrap()) };
     for counters in ["0 1", "48575 1", "65535 65536", "70000 70000", "548575 250001", "1048575 500001", "0 524287"] {
         let text = format!("4k3/8/8/8/8/8/8/4K2R[] w K - {counters}");
         let mut state = notation::parse_state(&text, longest).unwrap();

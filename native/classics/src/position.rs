@@ -10,7 +10,7 @@ use std::hash::Hash;
 pub const NUM_PLANES: usize = 3;
 
 /// Upper bound on a position's number of plies; no game is nearly as long.
-const MOST_PLIES: u16 = 9999;
+const MAX_PLIES: u16 = 9999;
 
 /// The rules of a game with two alternating players on a small board, without further state.
 pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
@@ -101,8 +101,8 @@ impl<R: Rules> Position<R> {
 
     /// Returns the position with these stones of the first and the second player; the error explains why there is none.
     pub fn of(rules: R, stones: [R::Cells; 2], ply: u16) -> Result<Self, String> {
-        if ply > MOST_PLIES {
-            return Err(format!("expected at most {MOST_PLIES} plies, got {ply}"));
+        if ply > MAX_PLIES {
+            return Err(format!("expected at most {MAX_PLIES} plies, got {ply}"));
         }
         let [first, second] = stones;
         let board = (0..rules.rows())
@@ -286,8 +286,8 @@ mod tests {
     fn positions_that_no_game_comes_to_are_refused_by_their_plies() {
         let start = Position::<Othello>::default();
         let stones = [start.stones_of(0), start.stones_of(1)];
-        assert!(Position::of(start.rules, stones, MOST_PLIES).is_ok());
-        assert!(Position::of(start.rules, stones, MOST_PLIES + 1).is_err());
+        assert!(Position::of(start.rules, stones, MAX_PLIES).is_ok());
+        assert!(Position::of(start.rules, stones, MAX_PLIES + 1).is_err());
         assert!(Position::of(start.rules, stones, u16::MAX).is_err());
     }
 

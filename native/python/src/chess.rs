@@ -45,9 +45,9 @@ impl ChessRules {
                 .filter(|map| map.covers(variant.policy))
                 .ok_or_else(|| unknown(&format!("policy map for {}", variant.name), name))?;
         }
-        rules.max_plies = max_plies.unwrap_or(Rules::MAX_PLIES);
-        if !(1..=Rules::MOST_PLIES).contains(&rules.max_plies) {
-            let (most, got) = (Rules::MOST_PLIES, rules.max_plies);
+        rules.max_plies = max_plies.unwrap_or(Rules::DEFAULT_MAX_PLIES);
+        if !(1..=Rules::MAX_PLIES_LIMIT).contains(&rules.max_plies) {
+            let (most, got) = (Rules::MAX_PLIES_LIMIT, rules.max_plies);
             return Err(PyValueError::new_err(format!("expected max_plies from 1 to {most}, got {got}")));
         }
         Ok(Self(rules))

@@ -11,7 +11,7 @@ use pyo3::sync::PyOnceLock;
 const TOLERANCE: f32 = 1e-3;
 
 /// Maximum number of characters of a value shown in an error.
-const MOST_SHOWN: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 /// The default `State.rewards`, which returns zeros.
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -175,7 +175,7 @@ fn refused<'a>(given: &'a Bound<'_, PyAny>, wanted: &'a str) -> impl FnOnce(PyEr
 /// Returns the representation of a value in errors.
 fn shown(given: &Bound<'_, PyAny>) -> String {
     let text = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
-    text.chars().take(MOST_SHOWN).collect()
+    text.chars().take(MAX_SHOWN).collect()
 }
 
 /// The game, which can create views.

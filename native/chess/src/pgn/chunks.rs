@@ -15,7 +15,7 @@ const TARGET: usize = 1 << 18;
 const LIMIT: usize = 1 << 26;
 
 /// An upper bound on the length of tag names.
-const LONGEST_NAME: usize = 256;
+const MAX_NAME: usize = 256;
 
 /// Splits a text into chunks of about 256 KiB, each ending before a line that starts with `[` after an empty line.
 pub struct Chunks<R> {
@@ -85,7 +85,7 @@ pub fn starts_game(text: &[u8], i: usize) -> bool {
     let is_behind_empty_line = text[..i]
         .strip_suffix(b"\n")
         .is_some_and(|before| before.strip_suffix(b"\r").unwrap_or(before).ends_with(b"\n"));
-    let tag = &text[i..text.len().min(i + LONGEST_NAME)];
+    let tag = &text[i..text.len().min(i + MAX_NAME)];
     is_behind_empty_line
         && tag.get(1).is_some_and(u8::is_ascii_alphanumeric)
         && tag.iter().find(|&&byte| byte == b'"' || byte == b'\n') == Some(&b'"')

@@ -235,8 +235,8 @@ pub(super) fn checked_seat<E>(
     if last as usize >= num_actions {
         return Err(SearchError::ActionRange { action: last, num_actions });
     }
-    if actions.len() > Seat::MOST_MOVES {
-        return Err(SearchError::TooManyActions { player, most: Seat::MOST_MOVES });
+    if actions.len() > Seat::MAX_MOVES {
+        return Err(SearchError::TooManyActions { player, most: Seat::MAX_MOVES });
     }
     Ok(Seat::new(player, moves.extend(actions), actions.len() as u32))
 }

@@ -7,8 +7,8 @@ use super::{Tree, ROOT};
 use crate::config::{Config, GumbelRoot};
 use crate::game::{Agent, State};
 
-const LONGEST_SCHEDULE: u32 = 65536;
-const LEAST_PRIOR: f64 = f32::MIN_POSITIVE as f64;
+const MAX_SCHEDULE: u32 = 65536;
+const MIN_PRIOR: f64 = f32::MIN_POSITIVE as f64;
 
 /// The plan for one seat of the root.
 #[derive(Clone, Default)]
@@ -66,7 +66,7 @@ impl Plan {
         let (mut total, mut most) = (0, 0);
         let (mut tried_prior, mut weighted) = (0.0, 0.0);
         for edge in edges.iter().filter(|edge| edge.visits > 0) {
-            let prior = f64::from(edge.prior).max(LEAST_PRIOR);
+            let prior = f64::from(edge.prior).max(MIN_PRIOR);
             total += edge.visits;
             most = most.max(edge.visits);
             tried_prior += prior;
@@ -79,7 +79,7 @@ impl Plan {
         self.logits.clear();
         self.logits.extend(edges.iter().map(|edge| {
             let q = if edge.visits > 0 { edge.value_sum / f64::from(edge.visits) } else { mixed };
-            f64::from(edge.prior).max(LEAST_PRIOR).ln() + scale * (0.5 * (q + 1.0))
+            f64::from(edge.prior).max(MIN_PRIOR).ln() + scale * (0.5 * (q + 1.0))
         }));
     }
 
@@ -100,7 +100,7 @@ impl Plan {
 
 /// Returns, for each simulation, the visit count of the action that it goes to (google-deepmind/mctx, seq_halving.py).
 fn considered_visits(num_considered: u32, simulations: u32) -> Vec<u32> {
-    let simulations = simulations.min(LONGEST_SCHEDULE);
+    let simulations = simulations.min(MAX_SCHEDULE);
     if num_considered <= 1 {
         return (0..simulations).collect();
     }

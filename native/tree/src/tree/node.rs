@@ -88,7 +88,7 @@ impl Node {
 
 impl Seat {
     /// Largest number of actions of a seat.
-    pub const MOST_MOVES: usize = (1 << PLAYER_SHIFT) - 1;
+    pub const MAX_MOVES: usize = (1 << PLAYER_SHIFT) - 1;
 
     pub(super) fn new(player: Player, first_move: MoveId, num_moves: u32) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Seat {
 
     #[inline]
     pub fn num_moves(&self) -> u32 {
-        self.num_moves_and_player & Self::MOST_MOVES as u32
+        self.num_moves_and_player & Self::MAX_MOVES as u32
     }
 }
 
