@@ -330,6 +330,7 @@ def _chess(reference: str) -> ChessGame:
 
 def _report(report: ImportReport, out: Path) -> str:
     from moemcts.arena.verdict import counted
+    from moemcts_chess.imports import LEFT_OUT
 
     lines = [
         f"{out}: {counted(report.num_games, 'game')}, {counted(report.num_positions, 'position')} "
@@ -339,7 +340,8 @@ def _report(report: ImportReport, out: Path) -> str:
         f"  {name}: {counted(part['games'], 'game')}, {counted(part['positions'], 'position')}"
         for name, part in report.splits.items()
     ]
-    lines += [f"  left out by {name}: {counted(count, 'game')}" for name, count in report.rejected.items() if count]
+    rejected = ((name, counted(count, "game")) for name, count in report.rejected.items() if count)
+    lines += [f"  left out by {name}: {count} ({LEFT_OUT[name]})" for name, count in rejected]
     if report.num_damaged:
         lines.append(f"  damaged: {counted(report.num_damaged, 'game')}")
         lines += [f"    {damage}" for damage in report.damaged]

@@ -40,6 +40,13 @@ def test_bishops_are_asked_about_of_the_experts_of_a_training(tmp_path: Path) ->
     assert len(json.loads(done.stdout)[str(tmp_path / "run")]["rows"]) == 20
 
 
+def test_an_import_says_why_games_were_left_out(tmp_path: Path) -> None:
+    (tmp_path / "games.pgn").write_text(pgn() + pgn("1. e4 e5 *"))
+    done = moemcts("data", "import", tmp_path / "games.pgn", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "left out by result: 1 game (unfinished, or none of those wanted)" in done.stdout + done.stderr
+
+
 def test_brackets_of_folders_are_shown(tmp_path: Path) -> None:
     save_team(tmp_path / "run[red]" / "experts", game="chess", gate="none")
     done = moemcts("bishops", "--experts", tmp_path / "run[red]")
