@@ -251,8 +251,8 @@ def _whiskers(
         labels = readable([row.label for row in rows])
         extra = [_LINE * label.count("\n") for label in labels]
         below = [_POINTS * bool(row.parts) for row in rows]
-        more = sum(extra) + sum(below)
-        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * more)
+        room = sum(extra) + sum(below)
+        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * room)
         axes = figure.add_subplot()
         ends = [end for row in rows for end in (row.value, row.low, row.high, *row.parts) if end is not None]
         ends += [reference[0]] if reference else []
