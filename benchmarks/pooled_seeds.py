@@ -4,9 +4,10 @@
 
 The runs are those recorded by `benchmarks/strength.py` with these labels; only arms and pairs of arms that all of them
 have are joined. Their commands may differ in seeds, in numbers of games and processes, in `training.compile`, which
-changes only the last bits, and in further arms. The interval is Student's over all training seeds with equal weights,
-and at least as wide as the games imply, as for one run of several seeds; the p-value is that of a sign-flip test, which
-ignores the chance of games if seeds agree better than their games allow.
+changes only the last bits, in the size of the cache, which changes no move, and in further arms. The interval is
+Student's over all training seeds with equal weights, and at least as wide as the games imply, as for one run of several
+seeds; the p-value is that of a sign-flip test, which ignores the chance of games if seeds agree better than their games
+allow.
 """
 
 from __future__ import annotations

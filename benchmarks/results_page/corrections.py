@@ -59,7 +59,9 @@ def pommerman() -> str:
     for row, looks in _known("strength", POMMERMAN):
         found = row["difference"]
         interval = widened(found["interval"], found["wins"], row["training_seeds"], looks)
-        cells.append([row["name"], looks, f"{100 * found['wins']:+z.1f} {bounds(interval, 100, 1)}", "–"])
+        # An end that would be rounded to zero has one digit more, which tells on which side of it it is.
+        digits = 2 if any(abs(end) < 0.0005 for end in interval) else 1
+        cells.append([row["name"], looks, f"{100 * found['wins']:+z.1f} {bounds(interval, 100, digits)}", "–"])
     cells += [_by_sets(row) for name, row in latest("strength").items() if name in POMMERMAN]
     heads = "Pommerman, pooled | corrected for looks | wins against the single network, points | by set of data"
     return table(heads, cells) if cells else ""
