@@ -13,6 +13,7 @@ from moemcts.errors import unknown_name
 from moemcts.evaluation import Evaluation, Evaluator, check_alike, is_batch_dependent
 from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
+from moemcts.thoughts import Question
 
 QUEUE = "queue"
 """The name of the routing by `ExpertQueue`, in addition to those in `ROUTINGS`."""
@@ -196,26 +197,26 @@ class ExpertQueue:
         self._batch_size = batch_size
         self._waiting: list[list[tuple[Views, int, int]]] = [[] for _ in experts.experts]
 
-    def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, Evaluation]]:
-        """Queues views under the given row numbers; yields the row numbers and the evaluation of each full batch."""
+    def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, Question]]:
+        """Queues views under the given row numbers; yields the row numbers and the question of each full batch."""
         phases = self._set.gate.weights(views).argmax(axis=1)
         for i, phase in enumerate(phases):
             self._waiting[phase].append((views, i, int(rows[i])))
         for phase, waiting in enumerate(self._waiting):
             while len(waiting) >= self._batch_size:
-                yield self._evaluate(phase, waiting[: self._batch_size])
+                yield self._question(phase, waiting[: self._batch_size])
                 del waiting[: self._batch_size]
 
-    def drain(self) -> Iterator[tuple[IntArray, Evaluation]]:
-        """Yields the evaluation of the longest queue, if any view is waiting, however short it is."""
+    def drain(self) -> Iterator[tuple[IntArray, Question]]:
+        """Yields the question of the longest queue, if any view is waiting, however short it is."""
         phase = max(range(len(self._waiting)), key=lambda k: len(self._waiting[k]))
         if self._waiting[phase]:
             batch, self._waiting[phase] = self._waiting[phase], []
-            yield self._evaluate(phase, batch)
+            yield self._question(phase, batch)
 
-    def _evaluate(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Evaluation]:
+    def _question(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Question]:
         together = self._game.views([views[i] for views, i, _ in batch])
-        return np.array([row for _, _, row in batch], dtype=np.int64), self._set.experts[phase].evaluate(together)
+        return np.array([row for _, _, row in batch], dtype=np.int64), (self._set.experts[phase], together)
 
 
 def _shared_out(share: FloatArray, logits: FloatArray) -> FloatArray:

@@ -26,15 +26,17 @@ def think(thought: Thought[T]) -> T:
 
     Raises Cancelled before a question if the work has been cancelled.
     """
-    go_on: Callable[[], Question] = partial(next, thought)
     try:
+        question = next(thought)
         while True:
-            evaluator, views = go_on()
+            evaluator, views = question
             check_cancelled()
             try:
-                go_on = partial(thought.send, evaluator.evaluate(views))
+                evaluation = evaluator.evaluate(views)
             except Exception as error:
-                go_on = partial(thought.throw, error)
+                question = thought.throw(error)
+            else:
+                question = thought.send(evaluation)
     except StopIteration as end:
         value: T = end.value
         return value

@@ -94,14 +94,14 @@ def _evaluation(name: str, team: ExpertSet, game: Game, batches: Sequence[Views]
 
 def _queued(team: ExpertSet, game: Game, batches: Sequence[Views]) -> Evaluation:
     queue, start = ExpertQueue(team, game, batch_size=len(batches[0])), 0
-    parts = []
+    asked = []
     for views in batches:
-        parts += list(queue.push(views, np.arange(start, start + len(views))))
+        asked += list(queue.push(views, np.arange(start, start + len(views))))
         start += len(views)
     while rest := list(queue.drain()):
-        parts += rest
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-    whole = Evaluation.joined(part for _, part in parts)
+        asked += rest
+    order = np.argsort(np.concatenate([rows for rows, _ in asked]))
+    whole = Evaluation.joined(expert.evaluate(views) for _, (expert, views) in asked)
     return Evaluation(whole.logits[order], whole.value[order])
 
 

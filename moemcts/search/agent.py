@@ -151,7 +151,7 @@ class SearchAgent:
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
         search.reset(roots, seeds, kept if self.config.reuse else None)
         if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
-            results = search.run_queued(self._evaluator, batch_size=self._queue)
+            results = yield from search.thought_queued(self._evaluator, batch_size=self._queue)
         else:
             results = yield from search.thought(self._valued_by)
         batches, evaluations = search.counts

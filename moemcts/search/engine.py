@@ -17,7 +17,7 @@ from moemcts.native import lawful
 from moemcts.search.config import LARGEST_U32, SearchConfig
 from moemcts.search.opponents import Opponents, opponent_of, replies
 from moemcts.search.result import SearchResult
-from moemcts.thoughts import Thought
+from moemcts.thoughts import Thought, think
 
 
 class Search:
@@ -104,9 +104,7 @@ class Search:
 
     def run(self, evaluator: Evaluator) -> list[SearchResult]:
         """Searches until every tree has reached a limit."""
-        while len(views := self.select()):
-            self.backup(evaluator.evaluate(views))
-        return self.results()
+        return think(self.thought(evaluator))
 
     def thought(self, evaluator: Evaluator) -> Thought[list[SearchResult]]:
         """Returns a thought that searches like `run`, so that other searches can proceed during its evaluations."""
@@ -116,13 +114,17 @@ class Search:
 
     def run_queued(self, experts: ExpertSet, *, batch_size: int) -> list[SearchResult]:
         """Searches like `run`, but queues leaves until there is a full batch for their expert."""
+        return think(self.thought_queued(experts, batch_size=batch_size))
+
+    def thought_queued(self, experts: ExpertSet, *, batch_size: int) -> Thought[list[SearchResult]]:
+        """Returns a thought that searches like `run_queued`."""
         queue = ExpertQueue(experts, self.game, batch_size=batch_size)
         while True:
             views = self.select()
             is_idle = not len(views)
-            done = queue.push(views, np.arange(*self._native.rows)) if not is_idle else queue.drain()
-            for rows, evaluation in done:
-                self.backup(evaluation, rows)
+            full = queue.push(views, np.arange(*self._native.rows)) if not is_idle else queue.drain()
+            for rows, question in full:
+                self.backup((yield question), rows)
                 is_idle = False
             if is_idle:
                 return self.results()

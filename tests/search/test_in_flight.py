@@ -72,7 +72,8 @@ def test_results_do_not_depend_on_how_many_groups_are_in_flight(name: str, oppon
             assert (np.asarray(ours.policy.shares) == np.asarray(theirs.policy.shares)).all()
 
 
-def test_one_group_searches_while_another_is_evaluated() -> None:
+@pytest.mark.parametrize("queue", [None, 64])
+def test_one_group_searches_while_another_is_evaluated(queue: int | None) -> None:
     game = plugins().game("antichess")
     selected = threading.Event()
 
@@ -85,7 +86,7 @@ def test_one_group_searches_while_another_is_evaluated() -> None:
             return UniformEvaluator(game.spec).evaluate(views)
 
     def search(number: int) -> Thought[int]:
-        thought = SearchAgent(game, evaluator, SearchConfig(simulations=4)).thought(views, seats[number])
+        thought = SearchAgent(game, experts, SearchConfig(simulations=4), queue=queue).thought(views, seats[number])
         question = next(thought)
         asked.append(number)
         if len(asked) == 2:
@@ -98,7 +99,7 @@ def test_one_group_searches_while_another_is_evaluated() -> None:
                 return len(end.value)
 
     asked: list[int] = []
-    evaluator = Waits()
+    experts = ExpertSet(SinglePhase(), [Waits()])
     views = game.views([(game.initial_state(), 0)] * 2)
     seats = [[Seat(0, np.random.default_rng(number)) for _ in range(2)] for number in range(2)]
     with Flight[int, int]() as flight:

@@ -8,7 +8,9 @@ import pytest
 from moemcts.agents import Decision, Seat
 from moemcts.cancellation import Cancelled, cancelled_unless, check_cancelled
 from moemcts.evaluation import Evaluation, UniformEvaluator
+from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
+from moemcts.gates import SinglePhase
 from moemcts.play import Table, play, seats_of
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
@@ -30,16 +32,17 @@ def decide(game: Game, agent: SearchAgent) -> list[Decision]:
     return list(agent.act(game.views([(state, 0)] * 4), seats))
 
 
+@pytest.mark.parametrize("queue", [None, 8])
 @pytest.mark.parametrize("reuse", [False, True])
-def test_a_search_that_nobody_waits_for_ends_at_its_next_question(reuse: bool) -> None:
+def test_a_search_that_nobody_waits_for_ends_at_its_next_question(reuse: bool, queue: int | None) -> None:
     game = plugins().game("connect-four")
     evaluator = Counting(game.spec)
-    agent = SearchAgent(game, evaluator, SearchConfig(simulations=50, reuse=reuse))
+    experts, config = ExpertSet(SinglePhase(), [evaluator]), SearchConfig(simulations=50, reuse=reuse)
+    agent = SearchAgent(game, experts, config, queue=queue)
     with pytest.raises(Cancelled), cancelled_unless(lambda: evaluator.calls < 3):
         decide(game, agent)
     assert evaluator.calls == 3
-    anew = SearchAgent(game, Counting(game.spec), agent.config)
-    assert decide(game, agent) == decide(game, anew)
+    assert decide(game, agent) == decide(game, SearchAgent(game, experts, config, queue=queue))
 
 
 def test_a_stop_is_no_failure_of_the_agent() -> None:
