@@ -6,8 +6,7 @@ compiled module itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
@@ -23,6 +22,7 @@ __all__ = [
     "Arms",
     "Ends",
     "Identities",
+    "Lawful",
     "NativeViews",
     "ObservationBuffer",
     "RollsOut",
@@ -30,7 +30,6 @@ __all__ = [
     "can_roll_out",
     "core",
     "identities",
-    "lawful",
     "playout_search",
     "playouts",
 ]
@@ -99,13 +98,18 @@ def can_roll_out(views: Views) -> TypeGuard[RollsOut]:
     return _has_methods_of(type(views), RollsOut)
 
 
-@contextmanager
-def lawful(spec: GameSpec) -> Iterator[None]:
-    """Adds the game's name to an UnlawfulGame raised by the core, which does not know it."""
-    try:
-        yield
-    except UnlawfulGame as error:
-        raise UnlawfulGame(error.reason, spec.name) from None
+class Lawful:
+    """A context that adds the game's name to an UnlawfulGame raised by the core, which does not know it."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self._game = spec.name
+
+    def __enter__(self) -> None:
+        """Does nothing on entry."""
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        if isinstance(error, UnlawfulGame):
+            raise UnlawfulGame(error.reason, self._game) from None
 
 
 @cache
@@ -151,7 +155,7 @@ def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:
     """
     if are_native(views):
         return views.playouts(num, seed, discount=spec.discount)
-    with lawful(spec):
+    with Lawful(spec):
         return core.python_playouts(views, spec.num_players, spec.max_plies, num, seed, discount=spec.discount)
 
 
@@ -174,7 +178,7 @@ def playout_search(
         return views.playout_search(
             seeds, playouts=playouts, seconds=seconds, exploration=exploration, depth=depth, discount=spec.discount
         )
-    with lawful(spec):
+    with Lawful(spec):
         return core.python_playout_search(
             views,
             spec.num_players,

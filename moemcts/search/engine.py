@@ -13,7 +13,7 @@ from moemcts.agents import Agent, Seat
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
-from moemcts.native import lawful
+from moemcts.native import Lawful
 from moemcts.search.config import LARGEST_U32, SearchConfig
 from moemcts.search.opponents import Opponents, opponent_of, replies
 from moemcts.search.result import SearchResult
@@ -39,6 +39,7 @@ class Search:
         self.config = config
         self._opponents = opponents
         self._native = game.search_type()(game, config.options(game.spec))
+        self._lawful = Lawful(game.spec)
         self._randomness: dict[tuple[int, Player], np.random.Generator] = {}
         self._seeds: Sequence[int] = ()
         self._asks_outside = False
@@ -65,7 +66,7 @@ class Search:
         self._seeds = seeds
         others = [self._others(int(player)) for player in roots.players()]
         self._asks_outside = any(outside for _, outside in others)
-        with lawful(self.game.spec):
+        with self._lawful:
             self._native.reset(roots, seeds, others, kept, restricted)
 
     def limit(self, simulations: int) -> None:
@@ -84,7 +85,7 @@ class Search:
         ValueError until the next `reset`, since leaves may have been selected that were never returned.
         """
         while True:
-            with lawful(self.game.spec):
+            with self._lawful:
                 views: Views = self._native.select()
             try:
                 goes_on = self._asks_outside and self._reply() and not len(views)
