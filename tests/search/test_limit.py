@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+
 import numpy as np
+from games_for_tests import HashedTree, TreeGame, TreeState
 
 from moemcts.evaluation import RolloutEvaluator, UniformEvaluator
+from moemcts.game import Action
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 
@@ -49,3 +54,23 @@ def test_a_limit_holds_until_the_next_reset() -> None:
         if limit is not None:
             search.limit(limit)
         assert search.run(UniformEvaluator(game.spec))[0].num_simulations == expected
+
+
+def test_no_descent_begins_after_the_time_is_over_however_many_leaves_a_batch_has() -> None:
+    """The second batch would take seconds."""
+    begun: list[float] = []
+
+    class Slow(TreeState):
+        def play(self, actions: Sequence[Action]) -> Slow:
+            begun.append(time.monotonic())
+            if len(begun) > 50:
+                time.sleep(0.05)
+            return super().play(actions)
+
+    game = HashedTree(TreeGame(seed=3, num_players=2, branching=80, depth=5, simultaneous=False))
+    search = Search(game, SearchConfig(simulations=None, seconds=0.3, leaves_per_tree=50, first_play_urgency="draw"))
+    search.reset(game.views([(Slow(game.rules), 0)]), [0])
+    ended = time.monotonic() + 0.3
+    search.run(UniformEvaluator(game.spec))
+    # The clock may run out between the look at it and a move.
+    assert sum(moment > ended for moment in begun) <= 1

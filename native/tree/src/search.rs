@@ -349,8 +349,6 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
             return Err(SearchError::Interrupted);
         }
         let is_first = self.tree.nodes[ROOT as usize].visits == 0;
-        // Reading the clock costs as much as a descent in a small game.
-        let is_due = self.tree.simulations.is_multiple_of(16) || self.leaves.is_empty();
-        Ok(!is_first && is_due && config.limits.time.is_some_and(|limit| started.elapsed() >= limit))
+        Ok(!is_first && config.limits.time.is_some_and(|limit| started.elapsed() >= limit))
     }
 }
