@@ -32,6 +32,9 @@ pub trait Binding: Send + Sync + 'static {
 /// `moemcts.errors.UnlawfulGame`, a ValueError.
 static UNLAWFUL_GAME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
+/// `moemcts.game.View`.
+static VIEW: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
 /// Converts a search error to the exception that Python code expects.
 pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     match error {
@@ -366,7 +369,7 @@ pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 /// Returns a Python `View(state, player)`.
 pub fn view<'py>(py: Python<'py>, state: impl IntoPyObject<'py>, player: Player) -> PyResult<Bound<'py, PyAny>> {
     let state = state.into_pyobject(py).map_err(Into::into)?.into_any().unbind();
-    let class = py.import("moemcts.game")?.getattr("View")?;
+    let class = VIEW.import(py, "moemcts.game", "View")?;
     class.call1(PyTuple::new(py, [state, player.into_pyobject(py)?.into_any().unbind()])?)
 }
 
