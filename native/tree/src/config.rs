@@ -100,10 +100,10 @@ pub struct EarlyEnd {
     pub simulations: u32,
     /// Simulations between two checks.
     pub interval: u32,
+    /// Simulations before which no search ends.
+    pub least: u32,
     /// The search ends when the L1 distance between the current virtual policy and that of half as many checks is below
     /// this.
-    pub least: u32,
-    /// The search ends when two successive virtual policies differ by less than this.
     pub tolerance: f64,
 }
 
