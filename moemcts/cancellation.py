@@ -16,7 +16,10 @@ class Cancelled(BaseException):
 
 @contextlib.contextmanager
 def cancelled_unless(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """Within the block, in this thread, `check_cancelled` raises unless `is_wanted()` and enclosing checks hold."""
+    """Within the block, in this thread, `check_cancelled` raises unless `is_wanted()` and enclosing checks hold.
+
+    Searches and playouts in the native core check it, too, every 50 ms.
+    """
     asked_outside = _IS_WANTED.get()
     token = _IS_WANTED.set(lambda: asked_outside() and is_wanted())
     try:

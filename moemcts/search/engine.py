@@ -80,9 +80,10 @@ class Search:
     def select(self) -> Views:
         """Returns the views of new leaves of all trees; empty when every tree has reached a limit.
 
-        Propagates exceptions of the game, an opponent or a signal handler; raises UnlawfulGame if the game returns
-        invalid values, such as returns out of range. After any of these, or after a rejected evaluation, it raises
-        ValueError until the next `reset`, since leaves may have been selected that were never returned.
+        Propagates exceptions of the game, an opponent or a signal handler; raises Cancelled if this thread's work has
+        been cancelled, and UnlawfulGame if the game returns invalid values, such as returns out of range. After any of
+        these, or after a rejected evaluation, it raises ValueError until the next `reset`, since leaves may have been
+        selected that were never returned.
         """
         while True:
             with self._lawful:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from moemcts.game import Game, Views
 from moemcts.gates import SinglePhase
 from moemcts.play import Table, play, seats_of
 from moemcts.plugins import plugins
-from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search import Search, SearchAgent, SearchConfig
 
 
 class Counting(UniformEvaluator):
@@ -43,6 +45,26 @@ def test_a_search_that_nobody_waits_for_ends_at_its_next_question(reuse: bool, q
         decide(game, agent)
     assert evaluator.calls == 3
     assert decide(game, agent) == decide(game, SearchAgent(game, experts, config, queue=queue))
+
+
+@pytest.mark.parametrize("name", ["uct?seconds=5", "flat?seconds=5", "alpha-beta?seconds=5"])
+def test_what_an_agent_computes_natively_ends_when_nobody_waits_for_it(name: str) -> None:
+    game = plugins().game("chess")
+    agent, ends = plugins().agent(name, game), time.monotonic() + 0.1
+    with pytest.raises(Cancelled), cancelled_unless(lambda: time.monotonic() < ends):
+        agent.act(game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))])
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_a_search_that_asks_no_more_questions_ends_when_nobody_waits_for_it(num_threads: int) -> None:
+    """After the first question, every descent ends in a known result, and none is ever proven."""
+    game = plugins().game("pommerman-1v1?max_steps=1")
+    roots = game.views([(game.initial_state(seed), 0) for seed in range(4)])
+    search = Search(game, SearchConfig(simulations=5_000_000, num_threads=num_threads))
+    search.reset(roots, range(4))
+    ends = time.monotonic() + 0.1
+    with pytest.raises(Cancelled), cancelled_unless(lambda: time.monotonic() < ends):
+        search.run(UniformEvaluator(game.spec))
 
 
 def test_a_stop_is_no_failure_of_the_agent() -> None:

@@ -1,8 +1,9 @@
-//! Signal handling in long-running native loops, so that Ctrl-C interrupts them.
+//! Interruption of long-running native loops: by Ctrl-C, and by the cancellation of what the calling thread does.
 
 use crate::game::search_error;
 use moemcts_tree::SearchError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -10,7 +11,10 @@ use std::time::Instant;
 /// Milliseconds between two checks, as each has to take the interpreter lock.
 const INTERVAL: u64 = 50;
 
-/// Checks for signals during one call, and polls the caller's stop callback.
+/// `moemcts.cancellation.check_cancelled`, which raises Cancelled if nobody waits for the calling thread any more.
+static CHECK_CANCELLED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Checks for signals and cancellation during one call, and polls the caller's stop callback.
 pub struct Signals {
     /// A callback without arguments that returns whether to stop; None if there is none.
     stop: Option<Py<PyAny>>,
@@ -37,8 +41,8 @@ impl Signals {
         }
     }
 
-    /// Returns whether to stop: a signal handler has raised an exception, which can happen only on the main thread, or
-    /// the callback says so. The checks are rate-limited.
+    /// Returns whether to stop: a signal handler has raised an exception, which can happen only on the main thread, the
+    /// thread's work has been cancelled, or the callback says so. The checks are rate-limited.
     pub fn came(&self) -> bool {
         if self.has_come.load(Ordering::Relaxed) {
             return true;
@@ -61,10 +65,11 @@ impl Signals {
 
     fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
         py.check_signals()?;
+        CHECK_CANCELLED.import(py, "moemcts.cancellation", "check_cancelled")?.call0()?;
         self.stop.as_ref().map_or(Ok(false), |stop| stop.bind(py).call0()?.is_truthy())
     }
 
-    /// Returns the handler's exception if the loop was interrupted, otherwise the loop's own error.
+    /// Returns the exception that interrupted the loop, otherwise the loop's own error.
     pub fn error<E: Into<PyErr>>(&self, error: SearchError<E>) -> PyErr {
         match error {
             SearchError::Interrupted => self.exception(),
@@ -72,7 +77,7 @@ impl Signals {
         }
     }
 
-    /// Raises the handler's exception, if any.
+    /// Raises the exception of the handler or of the cancellation, if any.
     pub fn check(&self) -> PyResult<()> {
         match self.raised.lock().ok().and_then(|mut raised| raised.take()) {
             Some(error) => Err(error),
@@ -80,7 +85,7 @@ impl Signals {
         }
     }
 
-    /// Returns the handler's exception.
+    /// Returns the exception that `check` raises.
     fn exception(&self) -> PyErr {
         self.check().err().unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
     }
