@@ -11,8 +11,8 @@ from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.game import CHANCE, Game, Player, State, Views
 from moemcts.play import seats_of
-from moemcts.plugins import EXPERTS, plugins
-from moemcts.references import parse_reference
+from moemcts.plugins import plugins
+from moemcts.references import EXPERTS, parse_reference
 from moemcts.weights import is_reference
 
 

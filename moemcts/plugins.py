@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from moemcts.errors import MoemctsError, UsageError, one_line, outside
 from moemcts.hooks import COMMANDS, Hooks, NothingRegistered
 from moemcts.options import option_types
-from moemcts.references import extend_reference, parse_reference
+from moemcts.references import EXPERTS, HUB, URLS, WEIGHTS, extend_reference, parse_reference
 from moemcts.registry import Registry, RegistryByGame
 
 if TYPE_CHECKING:
@@ -36,13 +36,6 @@ RANDOM = "random"
 """The agent that can play every game."""
 SAVED_GATE = ".safetensors"
 """Suffix of gate references that are paths of saved gates."""
-EXPERTS = "experts:"
-"""Optional prefix of a folder of experts."""
-WEIGHTS = "weights:"
-"""Prefix of the names of experts that come with a plugin."""
-HUB = "hf:"
-"""Prefix of a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
-URLS = ("https://", "http://")
 
 
 @dataclass(frozen=True)

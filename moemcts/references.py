@@ -1,4 +1,4 @@
-"""Syntax of references, names with options: `steps?cuts=93,252`."""
+"""Syntax of references, names with options: `steps?cuts=93,252`; prefixes say where experts are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from moemcts.errors import UsageError
+
+EXPERTS = "experts:"
+"""Optional prefix of a folder of experts."""
+WEIGHTS = "weights:"
+"""Prefix of the names of experts that come with a plugin."""
+HUB = "hf:"
+"""Prefix of a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
+URLS = ("https://", "http://")
 
 
 def parse_reference(text: str) -> tuple[str, dict[str, Any]]:

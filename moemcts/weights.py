@@ -17,8 +17,8 @@ from typing import Any
 
 from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, first_line
 from moemcts.game import Game
-from moemcts.plugins import HUB, URLS, WEIGHTS, plugins
-from moemcts.references import parse_reference
+from moemcts.plugins import plugins
+from moemcts.references import HUB, URLS, WEIGHTS, parse_reference
 from moemcts.store import MANIFEST, cache_folder, digest, read_toml, write_bytes
 
 CARD = "card.toml"

@@ -82,7 +82,7 @@ def _agents_listed(context: typer.Context) -> Iterable[str]:
 
 
 def _weights(context: typer.Context) -> Iterable[str]:
-    from moemcts.plugins import WEIGHTS
+    from moemcts.references import WEIGHTS
 
     return [WEIGHTS + name for name in _of_game(plugins().weights, context)]
 

@@ -94,7 +94,8 @@ def where(experts: Named) -> None:
 
 
 def _reference(text: str) -> str:
-    from moemcts.plugins import WEIGHTS, plugins
+    from moemcts.plugins import plugins
+    from moemcts.references import WEIGHTS
     from moemcts.weights import is_reference
 
     # If it cannot be a folder it is taken for a name, so that an error suggests the nearest one.

@@ -14,8 +14,8 @@ from moemcts.naming.experts import AUTO, LIMITS, SHORT, ExpertAgent, expert_opti
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
 from moemcts.options import checked_options, checked_values, defaults_of
-from moemcts.plugins import WEIGHTS, plugins
-from moemcts.references import extend_reference, format_reference, parse_reference
+from moemcts.plugins import plugins
+from moemcts.references import WEIGHTS, extend_reference, format_reference, parse_reference
 
 TIMES = ("seconds", "movetime")
 """Options with a time limit."""

@@ -9,8 +9,8 @@ from typing import Any
 from moemcts import weights
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.plugins import EXPERTS, plugins
-from moemcts.references import format_reference, parse_reference
+from moemcts.plugins import plugins
+from moemcts.references import EXPERTS, format_reference, parse_reference
 from moemcts.store import MANIFEST, digest, manifest_digest, read_bytes, read_toml
 
 

@@ -10,8 +10,8 @@ from moemcts import naming
 from moemcts.agents import Agent
 from moemcts.errors import unknown_name
 from moemcts.game import Game
-from moemcts.plugins import WEIGHTS, plugins
-from moemcts.references import format_reference, parse_reference
+from moemcts.plugins import plugins
+from moemcts.references import WEIGHTS, format_reference, parse_reference
 from moemcts.report.style import PHASE_COLOURS, PHASE_INKS
 from moemcts.web.table import RequestError, WebTable
 
