@@ -19,10 +19,12 @@ from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, 
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import HUB, URLS, WEIGHTS, parse_reference
-from moemcts.store import MANIFEST, cache_folder, digest, read_toml, write_bytes
+from moemcts.store import MANIFEST, cache_folder, digest, read_bytes, read_toml, write_bytes, write_text
 
 CARD = "card.toml"
 """Describes experts that come with a plugin, in addition to their manifest: how they were made, how good they are."""
+SUMS = "SHA256SUMS"
+"""The hashes of the files of a download, as `sha256sum --check` reads them."""
 LARGEST = 2**30
 """Maximum size of a downloaded file, in bytes."""
 MAX_MANIFEST = 2**20
@@ -117,7 +119,7 @@ def folder_of(text: str | Path) -> Path:
 
     Remote experts are downloaded on first use: a manifest, and safetensors files whose hashes are in the manifest.
     Raises UsageError for an unknown name and for one with options, which folders do not have, MissingExtra if a hub
-    needs a package, MoemctsError if a download fails, DamagedFile if the files do not match the manifest.
+    needs a package, MoemctsError if a download fails, DamagedFile if files do not match the manifest or have changed.
     """
     name, options = parse_reference(str(text))
     # Converted to a Path, a URL loses one of its slashes.
@@ -142,24 +144,42 @@ def downloads() -> Path:
 
 
 def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
-    """Returns the folder of a downloaded reference; its manifest is written last, so that its presence means
-    completeness.
-    """
+    """Returns the folder of a downloaded reference; `SUMS` is written last, so that its presence means completeness."""
     words = re.sub(r"[^\w.-]+", "-", reference).strip("-")[-60:]
     folder = downloads() / f"{words}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
-    if (folder / MANIFEST).exists():
+    if (folder / SUMS).exists():
+        _check_kept(folder)
         return folder
     fetch = source()
     content = fetch(MANIFEST, MAX_MANIFEST)
+    sums = {MANIFEST: digest(content)}
     left = MAX_SUM
     for file, sha256 in _files(reference, content).items():
         weights = fetch(file, min(LARGEST, left))
         left -= len(weights)
-        if sha256 and digest(weights) != sha256:
-            raise DamagedFile(f"{reference}: expected {file} with SHA-256 {sha256[:12]}, got {digest(weights)[:12]}")
+        sums[file] = digest(weights)
+        if sha256 and sums[file] != sha256:
+            raise DamagedFile(f"{reference}: expected {file} with SHA-256 {sha256[:12]}, got {sums[file][:12]}")
         write_bytes(folder / file, weights)
     write_bytes(folder / MANIFEST, content)
+    write_text(folder / SUMS, "".join(f"{sha256}  {file}\n" for file, sha256 in sums.items()))
     return folder
+
+
+@functools.cache
+def _check_kept(folder: Path) -> None:
+    """Raises DamagedFile, saying what to do, unless the files of a download are those that were fetched.
+
+    A process checks each download once.
+    """
+    for line in read_bytes(folder / SUMS).decode(errors="replace").splitlines():
+        sha256, _, file = line.partition("  ")
+        try:
+            found = digest(read_bytes(folder / file))
+            if found != sha256:
+                raise DamagedFile(f"{folder / file} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
+        except DamagedFile as error:
+            raise DamagedFile(f"{error}; delete {folder} to download it again") from error
 
 
 def _files(reference: str, manifest: bytes) -> dict[str, str]:

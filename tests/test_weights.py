@@ -122,13 +122,11 @@ def test_options_are_refused_where_nothing_is_played(tmp_path: Path, monkeypatch
 def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> None:
     with served(save_team(tmp_path / "team").parent) as address:
         folder = weights.folder_of(f"{address}/team/")
-        assert sorted(path.name for path in folder.iterdir()) == sorted(p.name for p in (tmp_path / "team").iterdir())
+        files = {path.name for path in (tmp_path / "team").iterdir()}
+        assert {path.name for path in folder.iterdir()} == files | {weights.SUMS}
         # As a command line that takes a path for it has it.
         assert weights.folder_of(Path(f"{address}/team")).name != folder.name
     assert weights.folder_of(f"{address}/team/") == folder
-    (folder / "expert-0.safetensors").write_bytes(b"")
-    with pytest.raises(DamagedFile, match=f"; delete {folder} to download it again"):
-        load_experts(folder, plugins().game("tictactoe"), plugins())
     with pytest.raises(MoemctsError, match=r"cannot download .*manifest\.toml"):
         weights.folder_of(f"{address}/elsewhere")
 
@@ -176,6 +174,24 @@ def test_downloads_are_bounded_together(tmp_path: Path, monkeypatch: pytest.Monk
     size = (save_team(tmp_path / "team") / "expert-0.safetensors").stat().st_size
     monkeypatch.setattr(weights, "MAX_SUM", size + 10)
     with served(tmp_path) as address, pytest.raises(MoemctsError, match=r"expert-1\.safetensors: .* the 10 bytes"):
+        weights.folder_of(f"{address}/team")
+
+
+@pytest.mark.parametrize("file", ["manifest.toml", "gate.safetensors", "expert-1.safetensors", weights.SUMS])
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"\xff"), Path.unlink], ids=["other", "lost"])
+def test_every_file_of_a_damaged_download_says_what_to_delete(
+    file: str, harm: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    team = save_team(tmp_path / "team")
+    manifest = team / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace("[gate]\n", '[gate]\nfile = "gate.safetensors"\n'))
+    (team / "gate.safetensors").write_bytes(b"a gate")
+    with served(tmp_path) as address:
+        folder = weights.folder_of(f"{address}/team")
+    harm(folder / file)
+    # Without its sums a download was never complete.
+    told = "cannot download" if not (folder / weights.SUMS).exists() else f"; delete {folder} to download it again"
+    with pytest.raises(MoemctsError, match=told):
         weights.folder_of(f"{address}/team")
 
 

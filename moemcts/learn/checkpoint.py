@@ -34,7 +34,7 @@ from moemcts.learn.weights import (
     state_bytes,
     state_of,
 )
-from moemcts.store import MANIFEST, cache_folder, digest, read_bytes, read_toml, write_bytes, write_toml
+from moemcts.store import MANIFEST, digest, read_bytes, read_toml, write_bytes, write_toml
 
 FORMAT = 1
 GATE_FILE = "gate.safetensors"
@@ -295,8 +295,7 @@ def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: G
 def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], expected: nn.Module | None) -> nn.Module:
     content = read_bytes(path)
     if (found := digest(content)) != sha256:
-        remedy = f"; delete {path.parent} to download it again" if cache_folder() in path.parents else ""
-        raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}{remedy}")
+        raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
     state, _ = state_of(content, path)
     check_finite(state, path)
     # Checked first against a network without memory, so that sizes that the manifest only claims are not allocated.
