@@ -124,15 +124,16 @@ def _thirds(game: Game) -> tuple[int, int]:
     """
     import numpy as np
 
-    from moemcts.game import random_action
+    from moemcts.game import after_step, first_state, random_action
 
     longest = game.spec.max_plies
     late = min(2 * longest // 3, _ENDLESS)
     lengths = []
     for seed in range(_RANDOM_GAMES):
-        state, rng = game.initial_state(seed), np.random.default_rng(seed)
+        state, rng = first_state(game, seed), np.random.default_rng(seed)
         while state.active_players and state.ply < late:
-            state = state.play([random_action(state, player, rng) for player in state.active_players])
+            joint = [random_action(state, player, rng) for player in state.active_players]
+            state = after_step(game.spec, state, joint)
         if state.ply >= late:
             return longest // 3, 2 * longest // 3
         lengths.append(state.ply)

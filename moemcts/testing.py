@@ -16,7 +16,7 @@ from moemcts.agents import Agent, Seat, named_agent
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import UsageError
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import CHANCE, Game, IntArray, State, perceived
+from moemcts.game import CHANCE, Game, IntArray, State, first_state, perceived
 from moemcts.gates import PhaseGate, named, row_that_is_wrong
 from moemcts.laws import (
     MAX_SEED,
@@ -218,7 +218,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
         laws.expect(law, holds=True, found="")
     else:
         laws.leave_out(law, "one went otherwise when it was played again: by a clock, or by what is not in seat.memory")
-    starts = [game.initial_state(index) for index in range(num_games + 1)]
+    starts = [first_state(game, index) for index in range(num_games + 1)]
     pairs = [(state, player) for state in starts for player in state.active_players]
     seats = [Seat(player, np.random.default_rng([seed, row])) for row, (_, player) in enumerate(pairs)]
     num_answers = len(agent.act(game.views(pairs), seats))
@@ -245,7 +245,7 @@ def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> lis
     """Returns the actions of a game in which the agent plays all seats, after checking each."""
     num_players = game.spec.num_players
     table = Table(
-        state=game.initial_state(index),
+        state=first_state(game, index),
         agents=[agent] * num_players,
         seats=seats_of(num_players, seed, index),
         chance=chance_of(num_players, seed, index),

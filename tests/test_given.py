@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,14 +13,20 @@ from games_for_tests import HashedTree, Heap, TreeGame, TreeState
 
 from moemcts.agents import Agent, PolicyAgent, RandomAgent
 from moemcts.arena import Conditions, Lineup, play_games
+from moemcts.arena.adjudication import check_adjudicable
 from moemcts.arena.openings import read_openings, starts
 from moemcts.arena.records import key_of
 from moemcts.errors import UnlawfulGame
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE, Game, Player
+from moemcts.gates import SinglePhase
 from moemcts.given import check_players
+from moemcts.learn.fingerprint import encoding_fingerprint
+from moemcts.learn.inference.positions import positions_of_play
 from moemcts.play import Table, chance_of, play, seats_of
+from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.testing import check_agent
 
 RULES = TreeGame(seed=11, num_players=2, branching=3, depth=6, simultaneous=True, has_chance=True, has_rewards=True)
 
@@ -193,6 +199,11 @@ BEGINNING: dict[str, Callable[[Game, Path], object]] = {
         game, [Lineup(agents=[RandomAgent()] * 2)], Conditions(seed=1)
     ),
     "openings of a file": lambda game, folder: read_openings(game, folder / "lines.txt"),
+    "adjudication": lambda game, folder: check_adjudicable(game),
+    "gate of plies": lambda game, folder: plugins().gate("plies", game),
+    "fingerprint": lambda game, folder: encoding_fingerprint(game),
+    "positions of play": lambda game, folder: positions_of_play(game, SinglePhase(), [RandomAgent()]),
+    "an agent's laws": lambda game, folder: check_agent(RandomAgent(), game),
 }
 
 
@@ -207,4 +218,5 @@ def test_positions_that_are_not_derived_from_state_are_the_games_fault(beginning
 
     (tmp_path / "lines.txt").write_text("0\n")
     with pytest.raises(UnlawfulGame, match=r"expected a position derived from moemcts.State, the game gave"):
-        list(BEGINNING[beginning](Strange(RULES), tmp_path))  # type: ignore[call-overload]
+        # What is begun with may be drawn one by one.
+        list(cast(Iterable[object], BEGINNING[beginning](Strange(RULES), tmp_path)))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from moemcts.agents import Decision
 from moemcts.errors import UsageError, unknown_name
-from moemcts.game import CHANCE, Game, Player
+from moemcts.game import CHANCE, Game, Player, first_state
 from moemcts.references import parse_reference
 
 
@@ -61,7 +61,7 @@ def check_adjudicable(game: Game) -> None:
     """Raises UsageError unless it is a turn-based two-player game whose returns sum to zero."""
     if game.spec.num_players != 2 or game.spec.utility_sum != 0:
         raise UsageError(f"expected a zero-sum game of two players to adjudicate, got {game.spec.name}")
-    if len(game.initial_state().active_players) > 1:
+    if len(first_state(game).active_players) > 1:
         raise UsageError(f"expected a game of turns to adjudicate, but the players of {game.spec.name} move at once")
 
 

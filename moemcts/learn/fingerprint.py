@@ -8,7 +8,7 @@ import json
 import numpy as np
 
 from moemcts.errors import MoemctsError
-from moemcts.game import CHANCE, FloatArray, Game, Player, State, random_action
+from moemcts.game import CHANCE, FloatArray, Game, Player, State, after_step, first_state, random_action
 from moemcts.gates import PhaseGate, checked_weights
 
 NUM_GAMES = 4
@@ -75,14 +75,14 @@ def _sample_views(game: Game) -> list[tuple[State, Player]]:
     pairs: list[tuple[State, Player]] = []
     for number in range(NUM_GAMES):
         rng = np.random.default_rng([number, 0])
-        state = game.initial_state(number)
+        state = first_state(game, number)
         for _ in range(NUM_PLIES):
             players = state.active_players
             if not players:
                 break
             # Chance has no view of a position.
             pairs += [(state, player) for player in players if player != CHANCE]
-            state = state.play([random_action(state, player, rng) for player in players])
+            state = after_step(game.spec, state, [random_action(state, player, rng) for player in players])
     return pairs
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts.game import CHANCE, BoolArray, FloatArray, Game, IntArray, Player, State, Views
+from moemcts.game import CHANCE, BoolArray, FloatArray, Game, IntArray, Player, State, Views, first_state
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
@@ -109,7 +109,7 @@ def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list
     num_players = game.spec.num_players
     tables = (
         Table(
-            state=game.initial_state(number),
+            state=first_state(game, number),
             agents=[agent] * num_players,
             seats=seats_of(num_players, seed, number),
             chance=chance_of(num_players, seed, number),
