@@ -30,6 +30,14 @@ Config = Annotated[
     ),
 ]
 
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="One setting, such as training.batch_size=256; may be repeated, and of one setting the last counts.",
+    ),
+]
+
 Start = Annotated[
     str | None,
     typer.Option(

@@ -42,7 +42,11 @@ def reproduce(
         ),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="One size of the preset, such as samples=2000; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="One size of the preset, such as samples=2000; may be repeated, and of one size the last counts.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, then exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

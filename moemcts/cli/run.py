@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import AllowPrograms, Config, Start, TensorBoard
+from moemcts.cli.options import AllowPrograms, Changes, Config, Start, TensorBoard
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Config = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
-    ] = None,
+    changes: Changes = None,
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -95,7 +93,9 @@ def run(
     networks |= {"single_networks": single_network} if single_network else {}
     named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
     named |= named_start(start, network)
-    if workers is not None:
+    if resume is None:
+        named["workers"] = workers
+    elif workers is not None:
         # Treated as a change, so that a run can be resumed with another number.
         changes = [*(changes or ()), f"workers={workers}"]
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)

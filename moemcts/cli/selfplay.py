@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import AllowPrograms, Config, TensorBoard
+from moemcts.cli.options import AllowPrograms, Changes, Config, TensorBoard
 from moemcts.cli.outputs import check_room
 from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
@@ -46,9 +46,7 @@ def selfplay(
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Config = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
-    ] = None,
+    changes: Changes = None,
     resume: Annotated[
         Path | None, typer.Option(help="Resume the run in this folder; --generations makes it longer.")
     ] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import AllowPrograms, Config, Start, TensorBoard
+from moemcts.cli.options import AllowPrograms, Changes, Config, Start, TensorBoard
 from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
@@ -52,9 +52,7 @@ def train(
         ),
     ] = None,
     config: Config = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="One setting, such as training.epochs=7; may be repeated.")
-    ] = None,
+    changes: Changes = None,
     resume: Annotated[Path | None, typer.Option(help="Resume the training in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, stages and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,

@@ -143,6 +143,7 @@ def test_games_to_learn_from_are_looked_at_before_a_run_is_told_of(  # type: ign
 @pytest.mark.parametrize(
     ("command", "line"),
     [
+        ("run --game tictactoe --workers 1 --set workers=2", "expected workers once, got 1 and, with --set, 2"),
         ("train --game tictactoe --seed 4 --set seed=3", "expected seed once, got 4 and, with --set, 3"),
         ("run --game tictactoe --gate plies --set gates=none,", "expected gates once, got ['plies'] and, with --set"),
     ],
@@ -155,9 +156,12 @@ def test_of_two_values_for_one_setting_none_is_lost(moemcts, command: str, line:
 
 def test_what_may_be_given_several_times_or_means_the_same_twice_is_taken(moemcts) -> None:  # type: ignore[no-untyped-def]
     words = "run --game tictactoe --preset smoke --gate plies --gate none --seed 3 --set seed=3 --dry-run --json --json"
+    words += " --set num_seeds=3 --set num_seeds=2"
     code, out, error = moemcts(*words.split())
     assert code == 0, error
-    assert json.loads(out)["config"]["gates"] == ["plies?cuts=3,6", "none"]
+    config = json.loads(out)["config"]
+    assert config["gates"] == ["plies?cuts=3,6", "none"]
+    assert config["num_seeds"] == 2, "of two values of one setting the last counts"
 
 
 def test_a_name_without_options_to_list_is_told(moemcts) -> None:  # type: ignore[no-untyped-def]
