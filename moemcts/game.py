@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
-from moemcts.errors import listed
+from moemcts.errors import UnlawfulGame, listed
 from moemcts.given import CHANCE as CHANCE
 from moemcts.given import actions_of, packed, read, shares_of, unlawful
 from moemcts.ragged import gathered
@@ -192,8 +192,14 @@ def lawful_state(given: S, spec: GameSpec) -> S:
 
 
 def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
-    """Returns the position after a step; raises UnlawfulGame if the game returns anything else."""
+    """Returns the position after a step; raises UnlawfulGame if the game returns anything else, or `state` itself."""
     after: S = state.play(joint)
+    if after is state:
+        raise UnlawfulGame(
+            "expected play to return another position and to keep its own as it is, the game gave the one that was "
+            "played in",
+            spec.name,
+        )
     # The type of the previous position was checked already.
     return after if type(after) is type(state) else lawful_state(after, spec)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +18,7 @@ from moemcts.arena.openings import read_openings, starts
 from moemcts.arena.records import key_of
 from moemcts.errors import UnlawfulGame
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import CHANCE, Game, Player
+from moemcts.game import CHANCE, Action, Game, Player
 from moemcts.gates import SinglePhase
 from moemcts.given import check_players
 from moemcts.learn.fingerprint import encoding_fingerprint
@@ -143,6 +143,23 @@ def test_a_step_that_leads_to_no_position_is_the_games_fault(agent: str) -> None
     with pytest.raises(
         UnlawfulGame, match=r"hashed-tree .*: expected a position( derived from moemcts.State)?, the game gave None"
     ):
+        played(game, AGENTS[agent](game))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_step_that_changes_its_own_position_is_the_games_fault(agent: str) -> None:
+    class Changing(TreeState):
+        def play(self, actions: Sequence[Action]) -> TreeState:
+            object.__setattr__(self, "path", (*self.path, tuple(actions)))
+            return self
+
+    class InPlace(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Changing(self.rules)
+
+    game = InPlace(RULES)
+    told = r"hashed-tree .*: expected play to return another position and to keep its own as it is, the game gave the o"
+    with pytest.raises(UnlawfulGame, match=told):
         played(game, AGENTS[agent](game))
 
 

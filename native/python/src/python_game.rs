@@ -13,6 +13,10 @@ const TOLERANCE: f32 = 1e-3;
 /// Maximum number of characters of a value shown in an error.
 const MAX_SHOWN: usize = 100;
 
+/// The error for a `play` that returns the position that it was called on, as `moemcts.game.after_step` has it.
+const PLAYED_IN_PLACE: &str =
+    "expected play to return another position and to keep its own as it is, the game gave the one that was played in";
+
 /// The default `State.rewards`, which returns zeros.
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -66,6 +70,9 @@ impl State for PythonState {
         Python::attach(|py| {
             let before = self.state.bind(py);
             let after = before.call_method1(intern!(py, "play"), (joint.to_vec(),))?;
+            if after.is(before) {
+                return Err(unlawful(py, PLAYED_IN_PLACE.to_string()));
+            }
             if !after.get_type().is(before.get_type()) {
                 self.pays = pays(&after)?;
             }
