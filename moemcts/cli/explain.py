@@ -58,6 +58,7 @@ def explain(
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress
+    from moemcts.learn.attribution import check_explainable
     from moemcts.learn.checkpoint import load_networks
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
@@ -88,6 +89,7 @@ def explain(
     device = device_for(device)
     place = experts_in(experts)
     made = encoded_as(place, plugins().game(game))
+    check_explainable(made.spec.observation_shape)
     seen = None if position is None else _seen(made, position, player)
     loaded = load_networks(place, made, plugins())
     team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])

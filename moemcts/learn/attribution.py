@@ -61,6 +61,11 @@ class Explained:
     value: Attribution
 
 
+def check_explainable(observation_shape: tuple[int, ...]) -> None:
+    """Raises UsageError unless observations are planes of a board."""
+    require_planes(observation_shape, "attribution over planes and cells")
+
+
 def explain(
     network: nn.Module, views: Views, *, steps: int = 64, baseline: FloatArray | None = None, device: str = "cpu"
 ) -> Explained:
@@ -71,7 +76,7 @@ def explain(
     observations are not planes of a board.
     """
     observations = views.observations()
-    require_planes(observations.shape[1:], "attribution over planes and cells")
+    check_explainable(observations.shape[1:])
     where = torch.device(device)
     network = network.to(where).eval()
     planes = torch.from_numpy(observations).to(where)

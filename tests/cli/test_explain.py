@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from games_for_tests import Heaps
 from trained_for_tests import shipped
 
+from moemcts.hookspecs import Registration
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
@@ -50,6 +52,16 @@ def make_data(folder: Path, name: str, num_samples: int) -> Path:
     agents = [plugins().agent("random", game)] * game.spec.num_players
     generate(game, agents, num_samples, seed=1, out=folder, reference=name)
     return folder
+
+
+def test_a_game_without_planes_is_refused_before_its_experts_are_loaded(  # type: ignore[no-untyped-def]
+    moemcts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(plugins().games, "heap", Registration("heap", Heaps, "observed as ten numbers"))
+    (tmp_path / "manifest.toml").write_text('game = "heap"\n')
+    code, _, errors = moemcts("explain", "--game", "heap", "--experts", tmp_path, "--position", "x", "--out", "why")
+    assert code == 2
+    assert "expected planes, rows and columns for attribution over planes and cells, got observations of sha" in errors
 
 
 def test_a_device_that_is_not_there_is_one_line(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
