@@ -64,6 +64,8 @@ class Ratings:
     covariance: NDArray[np.float64]
     """`[n, n]`, in Elo squared, from the observed variation between games; those on one board are one observation."""
     num_games: int
+    num_boards: int
+    """Boards that the games were played on; a game without one is a board of its own."""
 
     @property
     def errors(self) -> NDArray[np.float64]:
@@ -80,7 +82,7 @@ class Ratings:
         """Returns the agents from strongest to weakest as JSON values."""
         order = np.argsort(-self.elo, kind="stable")
         agents = [{"name": self.names[i], "elo": float(self.elo[i]), "error": float(self.errors[i])} for i in order]
-        return {"num_games": self.num_games, "agents": agents}
+        return {"num_games": self.num_games, "num_boards": self.num_boards, "agents": agents}
 
     def _row(self, name: str) -> int:
         if name not in self.names:
@@ -129,7 +131,9 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     spread += information - likelihood.information(found)
     centre = np.eye(len(names)) - 1 / len(names)
     half = centre @ np.linalg.inv(information)
-    return Ratings(names, _ELO_PER_NAT * (centre @ found), _ELO_PER_NAT**2 * half @ spread @ half.T, len(games))
+    return Ratings(
+        names, _ELO_PER_NAT * (centre @ found), _ELO_PER_NAT**2 * half @ spread @ half.T, len(games), len(boards)
+    )
 
 
 def _stages(kind: _Kind) -> Iterable[tuple[tuple[str, ...], str, float]]:

@@ -104,8 +104,9 @@ class Alone(Compared):
             )
         )
         return (
-            f"{self.limit}; each arm alone, from the same starts with the same seeds; {self.describe_seeds()}. Returns "
-            "are in the game's own score, all that was paid, not discounted. Differences are paired. Both are means "
+            f"{self.limit}; each arm alone, from the same starts with the same seeds: {self.describe_boards()}; "
+            f"{self.describe_seeds()}. Returns are in the game's own score, all that was paid, not discounted. "
+            "Differences are paired. Both are means "
             f"with Student's 95 % intervals over {over}; p is from {p_source}.{own} The last points are the share of "
             "starts from which the arm got more, less that from which it got less."
         )

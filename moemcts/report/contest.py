@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from moemcts.arena.verdict import FEW_GAMES
+from moemcts.arena.records import boards_of
+from moemcts.arena.verdict import FEW_GAMES, counted
 from moemcts.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -105,6 +106,14 @@ class Contest(ABC):
         """Returns the number of training seeds as text."""
         return f"{len(self.results)} training seed{'s' * (len(self.results) > 1)}"
 
+    def describe_boards(self) -> str:
+        """Returns as text the number of boards, on each of which an arm's games are one observation.
+
+        Boards that were played alike count once. Training seeds and arms may differ in that: the largest number counts.
+        """
+        num_boards = max(len(set(boards_of(result.games(arm)))) for result in self.results for arm in result.arms)
+        return counted(num_boards, "board") + " per training seed" * (len(self.results) > 1)
+
     def own_columns(self) -> list[str]:
         """Returns the column of intervals for these networks alone; empty with one seed, where all are such."""
         return [OWN] if len(self.results) > 1 else []
@@ -194,5 +203,6 @@ class Compared(Contest):
                 value, (low, high), _ = self.measured(arm, [result])
                 rows.append(Whisker(label=f"seed {seed}", value=value, low=low, high=high, is_part=True, **looks))
         parts = "; small: each training seed" if len(self.results) > 1 else ""
-        caption = f"{title}: {what.lower()}, {self.num_games} games per arm, with 95 % {intervals}{parts}."
+        played = f"{self.num_games} games per arm on {self.describe_boards()}"
+        caption = f"{title}: {what.lower()}, {played}, with 95 % {intervals}{parts}."
         return Figure(name, draw(rows, title=f"{what}, {title.lower()}"), caption)

@@ -33,11 +33,11 @@ class AgainstSingle(Contest):
         return lines
 
     def section(self, title: str, label: str) -> Section:
-        units = "training seeds and openings" if len(self.results) > 1 else "openings"
+        units = "training seeds and boards" if len(self.results) > 1 else "boards"
         caption = (
-            f"{self.limit}; against the single network of the same training seed, every opening from both sides; "
-            f"{self.describe_seeds()}. The score in percent has a 95 % interval over {units}; Elo is that score "
-            f"with its interval in another unit.{self.describe_own()}"
+            f"{self.limit}; against the single network of the same training seed, every opening from both sides: "
+            f"{self.describe_boards()}; {self.describe_seeds()}. The score in percent has a 95 % interval over {units}"
+            f"; Elo is that score with its interval in another unit.{self.describe_own()}"
         )
         columns = ["experts", "games", "wins", "draws", "losses", "Elo", *self.own_columns(), "score %", "Elo by seed"]
         columns += ["repeated", "plies"]
@@ -46,7 +46,8 @@ class AgainstSingle(Contest):
             elo_ratings(
                 [self._whisker(arm) for arm in self.arms], title=f"Elo against the single network, {title.lower()}"
             ),
-            f"{title}: Elo of {self.num_games} games per arm with the 95 % interval over {units}.",
+            f"{title}: Elo of {self.num_games} games per arm on {self.describe_boards()}, with the 95 % interval over "
+            f"{units}.",
         )
         return Section(title, tables=[Table(columns, [self._row(arm) for arm in self.arms], caption)], figures=[figure])
 

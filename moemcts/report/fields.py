@@ -111,10 +111,10 @@ class AgainstField(Compared):
         )
         return (
             f"{self.limit}; against {self.field} in all other seats, seats rotated, the same boards and seeds for "
-            f"every arm; {self.describe_seeds()}.{chance} Shares in percent with 95 % Wilson intervals over all "
-            "games, where boards that were played alike are one observation; the difference in wins is paired, "
-            f"{difference}.{self.describe_own()} The Wilson intervals hold for these networks, not for others like "
-            "them."
+            f"every arm: {self.describe_boards()}; {self.describe_seeds()}.{chance} Shares in percent with 95 % Wilson "
+            "intervals over all games, where boards that were played alike are one observation; the difference in wins "
+            f"is paired, {difference}.{self.describe_own()} The Wilson intervals hold for these networks, not for "
+            "others like them."
         )
 
     @cached_property

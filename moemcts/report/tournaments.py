@@ -11,6 +11,7 @@ import numpy as np
 
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.openings import Beginnings
+from moemcts.arena.ranking import Ratings
 from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
@@ -61,7 +62,9 @@ def tournament_report(result: TournamentResult, beginnings: Beginnings | None = 
         lost = f"{counted(len(failures), 'game')} {'was' if len(failures) == 1 else 'were'} lost by failures"
         summary += f" {lost}, such as: {failures[0]}"
     figure = Figure(
-        "ratings", partial(ratings_figure, result), f"Ratings over {ratings.num_games} games with 95 % intervals."
+        "ratings",
+        partial(ratings_figure, result),
+        f"Ratings over {_played(ratings)} with 95 % intervals.",
     )
     section = Section("Standings", tables=[crosstable(result)], figures=[figure])
     return Report(f"{result.game}: {result.kind}", summary, [section], numbers)
@@ -129,7 +132,8 @@ def _repeated(duels: Sequence[DuelResult]) -> str:
 
 def crosstable(result: TournamentResult) -> Table:
     """Returns the standings: rating, points, and wins, draws and losses against each other agent."""
-    ratings = {row["name"]: row for row in result.ratings().to_json()["agents"]}
+    fitted = result.ratings()
+    ratings = {row["name"]: row for row in fitted.to_json()["agents"]}
     order = result.standings()
     columns = ["", "agent", "Elo", "95 %", "games", "points", *(str(place) for place in range(1, len(order) + 1))]
     rows: list[list[Cell]] = []
@@ -146,8 +150,13 @@ def crosstable(result: TournamentResult) -> Table:
         rows,
         f"{result.game}, {result.kind}, {result.num_games} games: who ended ahead of whom, +wins =draws -losses by "
         "row. Points count every other agent at a table, games do not. Ratings are Plackett-Luce (Bradley-Terry with "
-        "two seats) over all games that are counted; their mean is 0 and the error is against that mean.",
+        f"two seats) over all games that are counted, {_played(fitted)}; games of the same agents on one board are one "
+        "observation. Their mean is 0 and the error is against that mean.",
     )
+
+
+def _played(ratings: Ratings) -> str:
+    return f"{counted(ratings.num_games, 'game')} on {counted(ratings.num_boards, 'board')}"
 
 
 def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:

@@ -239,5 +239,7 @@ def test_what_cannot_be_played_is_named() -> None:
 
 def test_ratings_are_drawn() -> None:
     game = NativeTicTacToe()
-    figure = ratings_figure(play(game, flats(game), num_games=4))
+    result = play(game, flats(game), num_games=4)
+    assert ", 12 games on 6 boards; " in crosstable(result).caption
+    figure = ratings_figure(result)
     assert {text.get_text() for text in figure.axes[0].get_yticklabels()} == {"random", "weak", "strong"}

@@ -22,7 +22,8 @@ from moemcts.arena.rating import elo_of_score
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
-from moemcts.report.contest import Unplayed
+from moemcts.report.alone import Alone
+from moemcts.report.contest import Contest, Unplayed
 from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
@@ -291,6 +292,17 @@ def test_few_games_are_said_to_be_too_few_before_anything_else() -> None:
     many = AgainstField((small_result(),) * 13, tuple(range(13)), limit="8 simulations", field="somebody")
     assert many.num_games >= 50
     assert many.caveats() == []
+
+
+@pytest.mark.parametrize("kind", [AgainstField, AgainstSingle, Alone])
+def test_captions_say_on_how_many_boards_an_interval_rests(kind: type[Contest]) -> None:
+    # Two boards, on each of which both arms sit in both seats.
+    fields: dict[str, Any] = {"field": "somebody"} if kind is AgainstField else {}
+    one, three = (kind((small_result(),) * n, tuple(range(n)), limit="8 simulations", **fields) for n in (1, 3))
+    for contest, boards, seeds in ((one, "2 boards", "1"), (three, "2 boards per training seed", "3")):
+        section = contest.section("With search", "searched")
+        assert f": {boards}; {seeds} training seed" in section.tables[0].caption
+        assert f"games per arm on {boards}, with" in section.figures[0].caption
 
 
 def test_what_is_drawn_and_played_is_what_captions_name() -> None:
