@@ -330,3 +330,13 @@ def test_outcomes_of_chance_are_written_too() -> None:
     assert raised.value.__notes__ == ["at ply 1 of game 0, in '0 0 0 0 1 1'"]
     with pytest.raises(BrokenLaw, match="actions are written in one line, without blanks around it: 1 became ''"):
         check_game(Silent(10, 3), num_games=1)
+
+
+def test_numbers_too_large_to_learn_from_break_no_law_and_are_noted_once() -> None:
+    def noted(factor: float) -> list[str]:
+        game = heaps(observation=lambda self, player: Heap.observation(self, player) * np.float32(factor))
+        return [law.not_checked for law in check_game(game, num_games=2) if law.name.startswith("networks can learn")]
+
+    assert noted(1e4) == []
+    (note,) = noted(1e30)
+    assert note.startswith("some numbers are beyond 10,000")

@@ -24,6 +24,8 @@ MAX_NAMES = 10_000
 """Approximate maximum number of texts generated per position: parsing one generates those of all legal actions."""
 PERCEIVED = (0, 1, MAX_SEED)
 """Seeds of perceived positions."""
+MAX_OBSERVED = 10_000
+"""The absolute value of a number in an observation above which a note says that it is large."""
 NOTHING = ("", "?")
 """Texts that are unlikely to be valid positions or actions."""
 
@@ -312,6 +314,11 @@ def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> 
     laws.expect("observations have the declared shape", planes.shape == shape, f"expected {shape}, got {planes.shape}")
     laws.expect("observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
     laws.expect("observations are numbers", bool(np.isfinite(planes).all()), f"player {player} has others among them")
+    if np.abs(planes).max(initial=0) > MAX_OBSERVED:
+        laws.leave_out(
+            "networks can learn from observations",
+            f"some numbers are beyond {MAX_OBSERVED:,}, with which training may diverge; divide them by their largest",
+        )
 
 
 def _check_written(game: Game, state: State, found: Seen, laws: Laws) -> None:
