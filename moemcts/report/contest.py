@@ -98,6 +98,23 @@ class Contest(ABC):
             )
         return found
 
+    def scope(self) -> list[str]:
+        """Returns sentences on what the intervals of the findings cover, to be read after these; none without games."""
+        if not self.others:
+            return []
+        found = [
+            f"With {self.describe_seeds()} this holds for others trained the same way on the same samples, not for "
+            "other samples."
+            if len(self.results) > 1
+            else "With one training seed this holds for these networks alone, not for others trained the same way."
+        ]
+        if len(self.others) > 1:
+            found.append(
+                f"{len(self.others)} arms are compared with the single network, and the intervals are not corrected "
+                "for that: an arm that equals it seems better or worse once in 20 times."
+            )
+        return found
+
     def points_json(self) -> dict[str, Any]:
         """Returns the points of all `others` as JSON values."""
         return {arm: asdict(self.points(arm)) for arm in self.others}

@@ -43,10 +43,8 @@ def findings(outcomes: Outcomes) -> Report:
 
 
 def _summary(outcomes: Outcomes) -> list[str]:
-    lines = [*outcomes.searched.caveats(), *outcomes.searched.summary()]
-    if len(outcomes.searched.seeds) == 1 and outcomes.teams:
-        lines.append("With one training seed this holds for these networks alone, not for others trained the same way.")
-    return [*lines, outcomes.warning] if outcomes.warning else lines
+    searched = outcomes.searched
+    return [*filter(None, [*searched.caveats(), *searched.summary(), *searched.scope(), outcomes.warning])]
 
 
 def _learning(team: Learned, outcomes: Outcomes) -> Section:

@@ -305,6 +305,29 @@ def test_captions_say_on_how_many_boards_an_interval_rests(kind: type[Contest]) 
         assert f"games per arm on {boards}, with" in section.figures[0].caption
 
 
+def test_findings_say_what_their_intervals_cover() -> None:
+    one, three = (
+        AgainstField((small_result(),) * n, tuple(range(n)), limit="8 simulations", field="somebody") for n in (1, 3)
+    )
+    assert one.scope() == [
+        "With one training seed this holds for these networks alone, not for others trained the same way."
+    ]
+    assert three.scope() == [
+        "With 3 training seeds this holds for others trained the same way on the same samples, not for other samples."
+    ]
+    best = [replace(game, label="best") for game in small_result().records if game.label == "experts"]
+    result = replace(small_result(), arms=("single", "experts", "best"), records=(*small_result().records, *best))
+    many = AgainstField((result,), (0,), limit="8 simulations", field="somebody")
+    assert many.scope()[1].startswith(
+        "2 arms are compared with the single network, and the intervals are not corrected"
+    )
+    # What chance and seats alone give is no comparison.
+    by_chance = [replace(game, label=FIELD) for game in best]
+    result = replace(result, arms=("single", "experts", FIELD), records=(*small_result().records, *by_chance))
+    assert len(AgainstField((result,), (0,), limit="8 simulations", field="somebody").scope()) == 1
+    assert Unplayed(seeds=(0,)).scope() == []
+
+
 def test_what_is_drawn_and_played_is_what_captions_name() -> None:
     one, three = (
         AgainstField((small_result(),) * n, tuple(range(n)), limit="8 simulations", field="somebody") for n in (1, 3)
