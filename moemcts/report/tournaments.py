@@ -15,7 +15,7 @@ from moemcts.arena.ranking import Ratings
 from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import counted, verdict
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.style import (
@@ -54,7 +54,9 @@ def tournament_report(result: TournamentResult, beginnings: Beginnings | None = 
     first, second = result.standings()[:2]
     difference, error = ratings.difference(first, second)
     begin = "" if beginnings is None else f"; {beginnings}"
-    summary = f"{first} is first: {difference:+z.1f} ± {error:.1f} Elo over {second}, the second{begin}."
+    interval = difference - error, difference + error
+    lead = verdict(difference, interval, ratings.num_games, unit="Elo", observations="games")
+    summary = f"{first} is first, {second} second; the first over the second: {lead}{begin}."
     if repeated := _repeated(result.joined):
         summary += f" {repeated}."
     failures: list[str] = numbers["failures"]

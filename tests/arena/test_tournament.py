@@ -71,6 +71,17 @@ def test_all_meet_all_and_the_stronger_is_ahead() -> None:
     assert [pair["wins"] + pair["draws"] + pair["losses"] for pair in numbers["crosstable"]] == [20, 20, 20]
 
 
+def test_the_first_is_said_to_be_better_only_if_the_interval_shows_it() -> None:
+    game = NativeTicTacToe()
+    strong = PlayoutAgent(game, playouts=300, depth=1, name="strong")
+    clear = tournament_report(play(game, {"random": RandomAgent(), "strong": strong}, num_games=40))
+    assert clear.summary.startswith("strong is first, random second; the first over the second: better: +")
+    alike = {name: PlayoutAgent(game, playouts=8, depth=1, name=name) for name in ("one", "other")}
+    close = tournament_report(play(game, alike, num_games=40))
+    assert "second; the first over the second: undecided: +" in close.summary
+    assert ", 40 games." in close.summary
+
+
 def test_a_game_against_several_others_is_one_game() -> None:
     result = play(StayOrLeave(4), leavers(0.1, 0.2, 0.3), num_games=8)
     table = crosstable(result)
