@@ -98,7 +98,7 @@ def _summary(outcomes: SelfPlayOutcomes) -> str:
     samples = sum(one.played["samples"] for one in outcomes.generations)
     told = f"{counted(len(outcomes.generations), 'generation')} of {total:,} games and {samples:,} samples in all."
     newest = next((one for one in outcomes.strengths if one.name == f"generation {last.number}"), None)
-    if newest is not None:
+    if newest is not None and last.number != outcomes.measured[0]:
         told += (
             f" Generation {last.number} is {newest.elo:+z.0f} ± {newest.error:.0f} Elo over generation "
             f"{outcomes.measured[0]} (95 % interval, {newest.num_games} games)."

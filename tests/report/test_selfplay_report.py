@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from moemcts.report.selfplay import Generation, SelfPlayOutcomes, selfplay_report
+from moemcts.report.selfplay import Generation, SelfPlayOutcomes, Strength, selfplay_report
 from moemcts.report.tables import Table
 
 SEAT = {"won": 0.5, "tied": 0.25, "lost": 0.25, "mean": 0.25}
@@ -70,6 +71,16 @@ def test_what_was_not_measured_is_said_to_be_so() -> None:
     strength, _, _, losses, *_ = selfplay_report(outcomes([SEAT, SEAT])).sections
     assert strength.text.startswith("No generation was measured")
     assert losses.text.startswith("No losses are known")
+
+
+def test_a_generation_is_compared_with_no_generation_but_another() -> None:
+    told = outcomes([SEAT, SEAT])
+    rated = Strength(name="generation 1", elo=50.0, error=20.0, num_games=40)
+    several = selfplay_report(replace(told, strengths=(rated,), measured=(0, 1)))
+    assert "Generation 1 is +50 ± 20 Elo over generation 0" in several.summary
+    # The experts of the first generations were gone before any was measured.
+    alone = replace(rated, elo=0.0, error=0.0)
+    assert " Elo over " not in selfplay_report(replace(told, strengths=(alone,), measured=(1,))).summary
 
 
 def test_the_counts_of_a_promotion_are_explained_where_there_are_some() -> None:
