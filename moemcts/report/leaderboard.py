@@ -107,10 +107,12 @@ def leaderboard(rows: Sequence[Row], title: str) -> Report:
     lines.sort(key=lambda line: (order.index(line["game"]), -line["points"]))
     better = [line for line in lines if line["low"] > 0]
     worse = [line for line in lines if line["high"] < 0]
+    of_one_seed = [line for line in lines if line["seeds"] == 1]
+    scope = f", {len(of_one_seed)} of them for the networks of one training seed alone" if of_one_seed else ""
     return Report(
         title=title,
         summary=f"Experts against the single network in {len(order)} games: of {len(lines)} lines {len(better)} are "
-        f"better and {len(worse)} worse, with 95 % intervals that are not corrected for their number; "
+        f"better and {len(worse)} worse, with 95 % intervals that are not corrected for their number{scope}; "
         f"{_total(rows):.2f} hours of work.",
         sections=[
             Section("Leaderboard", tables=[_table(lines)]),

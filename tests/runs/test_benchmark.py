@@ -341,6 +341,13 @@ def test_seeds_are_pooled_over_their_means() -> None:
     assert (alone["low"], alone["high"]) == (-1.0, 7.0)
 
 
+def test_lines_of_one_seed_are_said_to_hold_for_its_networks_alone() -> None:
+    rows = [*two_seeds(1.0, 2.0), {**ROW, "suite": "large"}]
+    told = "not corrected for their number, 1 of them for the networks of one training seed alone; "
+    assert told in leaderboard(rows, "joined").summary
+    assert "alone" not in leaderboard(rows[:2], "two seeds").summary
+
+
 def test_seeds_that_are_alike_by_chance_are_as_uncertain_as_their_games() -> None:
     (line,) = leaderboard(two_seeds(5.0, 5.0, low=-5.0, high=15.0), "two seeds").numbers["lines"]
     # t of 14 degrees of freedom is 2.145: a standard error of 10 / 2.145 each, of the mean less by the root of two.
