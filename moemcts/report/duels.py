@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
+from moemcts.arena.outcomes import points
 from moemcts.arena.rating import Elo, EloRange, elo
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates
 from moemcts.arena.verdict import elo_verdict
@@ -16,8 +17,6 @@ from moemcts.report.contest import Contest, Points
 from moemcts.report.page import Figure, Section
 from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.tables import Table
-
-POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0, None: 0.5}
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class AgainstSingle(Contest):
         """Returns the mean score of an arm minus one half, over openings and training seeds."""
         games = [result.games(arm) for result in self.results]
         return seed_interval(
-            [[POINTS[game.outcome] - 0.5 for game in one] for one in games],
+            [[points(game.outcome) - 0.5 for game in one] for one in games],
             [boards_of(one) for one in games],
             bounds=(-0.5, 0.5),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -174,16 +174,11 @@ def phase_timeline(
 def win_rates(rows: Sequence[Whisker], *, title: str = "Win rates", xlabel: str = "games won, %") -> Figure:
     """Returns a figure of win rates in [0, 1] with their intervals, drawn in percent."""
     scaled = [
-        Whisker(
-            label=row.label,
+        replace(
+            row,
             value=100 * row.value,
             low=None if row.low is None else 100 * row.low,
             high=None if row.high is None else 100 * row.high,
-            note=row.note,
-            phase=row.phase,
-            is_baseline=row.is_baseline,
-            is_reference=row.is_reference,
-            is_part=row.is_part,
             parts=[100 * part for part in row.parts],
         )
         for row in rows
