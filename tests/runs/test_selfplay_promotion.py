@@ -162,5 +162,8 @@ def test_a_run_of_which_it_is_lost_who_plays_or_has_played_does_not_go_on(tmp_pa
     path.write_text("{}\n")
     with pytest.raises(DamagedFile, match="expected a table of what came of the generation"):
         work(SelfPlay.load(tmp_path / "run").longer(3))
+    path.write_bytes(said.replace(b'"promoted": false', b'"promoted": true').replace(b'"samples": ', b'"samples": 1'))
+    with pytest.raises(DamagedFile, match=rf"{path.name} is damaged: expected SHA-256 \w+, got "):
+        work(SelfPlay.load(tmp_path / "run").longer(3))
     path.write_bytes(said)
     assert work(SelfPlay.load(tmp_path / "run").longer(3)).on_disk.champion(3) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Container
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.errors import DamagedFile
-from moemcts.store import read_json, write_json
+from moemcts.store import digest, json_round_trip, read_json, write_json
 
 GAMES, TRAINING, EXPERTS = "games", "training", "experts"
 GENERAL = "general.safetensors"
@@ -51,7 +52,7 @@ class Generations:
     def said(self, generation: int, name: str) -> dict[str, Any]:
         """Returns a recorded result of a generation, empty if it is not recorded yet.
 
-        Raises DamagedFile if the file is damaged.
+        Raises DamagedFile unless the file is as it was written; those of earlier versions have no hash.
         """
         path = self.of(generation) / name
         if not path.exists():
@@ -59,6 +60,8 @@ class Generations:
         found = read_json(path)
         if not isinstance(found, dict) or not found:
             raise DamagedFile(f"{path} is damaged: expected a table of what came of the generation, got {found!r}")
+        if (expected := found.pop(_HASH, None)) is not None and (got := _hash(found)) != expected:
+            raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
         return found
 
     def is_gone(self, generation: int) -> bool:
@@ -66,8 +69,8 @@ class Generations:
         return bool(self.said(generation, LEARNED)) and not self.experts(generation).exists()
 
     def say(self, generation: int, name: str, values: dict[str, Any]) -> None:
-        """Records a result of a generation."""
-        write_json(self.of(generation) / name, values)
+        """Records a result of a generation, with its hash."""
+        write_json(self.of(generation) / name, {**values, _HASH: _hash(values)})
 
     def num_samples(self, generation: int) -> int:
         """Returns the number of samples that a generation made, whether or not they still exist."""
@@ -117,3 +120,10 @@ class Generations:
                 shutil.rmtree(gone, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+
+_HASH = "sha256"
+
+
+def _hash(values: dict[str, Any]) -> str:
+    return digest(json.dumps(json_round_trip(values), sort_keys=True).encode())
