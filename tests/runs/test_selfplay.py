@@ -209,7 +209,7 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
         ),
         ({"gauntlet": {"random_plies": 20}}, "expected games of tictactoe that go on after 20 random plies"),
         ({"targets": {"steps": 2, "td_lambda": 0.5}}, "expected steps or td_lambda"),
-        ({"promotion": {"rule": "sprt", "elo0": 20.0}}, "promotion in tictactoe: expected elo0 < elo1"),
+        ({"promotion": {"rule": "sprt", "elo0": 100.0}}, "promotion in tictactoe: expected elo0 < elo1"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_it_begins(tmp_path: Path, changes: Any, complaint: str) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from selfplay_for_tests import selfplay, work
 
+from moemcts.arena.rating import Sprt
 from moemcts.errors import DamagedFile
+from moemcts.learn.loop.config import PromotionConfig
 from moemcts.runs.selfplay import judging, playing
 from moemcts.runs.selfplay.duels import in_turn
 from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED, Generations
@@ -30,6 +32,15 @@ class Alone(InProcess):
 
     def kept(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
+
+
+def test_a_sequential_test_is_decided_within_its_games() -> None:
+    rule = PromotionConfig()
+    sprt = Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic")
+    # Pairs with 0, 1/2, 1, 3/2 and 2 points: 70 % of all points, and half of them.
+    stronger, equal = (4, 0, 22, 0, 24), (12, 0, 26, 0, 12)
+    assert 2 * sum(stronger) == 2 * sum(equal) == rule.games
+    assert (sprt.decision(stronger), sprt.decision(equal)) == ("H1", "H0")
 
 
 def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:

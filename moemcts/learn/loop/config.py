@@ -154,8 +154,9 @@ class PromotionConfig(_Section):
     If this is less than their number, processes divide the games among themselves."""
     elo0: Annotated[float, _TESTED] = 0.0
     """Difference in logistic Elo under the hypothesis that they are not promoted."""
-    elo1: Annotated[float, _TESTED] = 20.0
-    """Difference under the hypothesis that they are promoted."""
+    elo1: Annotated[float, _TESTED] = 100.0
+    """Difference under the hypothesis that they are promoted; a smaller one needs more `games`, without which the test
+    stays undecided and nobody is promoted."""
     simulations: Annotated[int | None, _PROMOTING] = Field(default=None, ge=0)
     """Simulations in these games; defaults to those of `search`, 0 plays the policy alone."""
     temperature: Annotated[float, _PROMOTING] = Field(default=0.0, ge=0)
