@@ -10,7 +10,7 @@ import pytest
 import torch
 from learning_games import make_data, thirds
 from torch import nn
-from training_for_tests import EVERYTHING, config, fit_staged, lines_of, quiet, same, small_network
+from training_for_tests import EVERYTHING, Forgetful, config, fit_staged, lines_of, quiet, same, small_network
 
 from moemcts.errors import ForeignData
 from moemcts.learn.data.dataset import Dataset
@@ -192,6 +192,13 @@ def test_a_network_that_cannot_be_compiled_is_trained_as_it_is(
     assert json.loads((tmp_path / "identity.json").read_text())["config"]["compile"] is False
     (line,) = caplog.messages
     assert line.endswith("trained as it is: No working C++ compiler found")
+
+
+def test_a_training_on_the_cpu_leaves_the_generators_of_other_devices_alone(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("seeded a GPU"))
+    Trainer(config(epochs=1)).fit(Forgetful(), data, thirds(), EVERYTHING, tmp_path)
 
 
 def test_what_came_later_is_not_part_of_the_identity_of_what_does_not_use_it() -> None:
