@@ -12,7 +12,7 @@ from learning_games import make_data, thirds
 from torch import nn
 from training_for_tests import EVERYTHING, Forgetful, config, fit_staged, lines_of, quiet, same, small_network
 
-from moemcts.errors import ForeignData
+from moemcts.errors import ForeignData, MoemctsError
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training import compiling, speed
 from moemcts.learn.training.progress import Progress
@@ -192,6 +192,19 @@ def test_a_network_that_cannot_be_compiled_is_trained_as_it_is(
     assert json.loads((tmp_path / "identity.json").read_text())["config"]["compile"] is False
     (line,) = caplog.messages
     assert line.endswith("trained as it is: No working C++ compiler found")
+
+
+def test_a_network_that_has_to_be_compiled_and_cannot_be_is_an_error_that_says_what_to_do(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(planes: torch.Tensor) -> None:
+        raise torch._dynamo.exc.TorchDynamoException("No working C++ compiler found\nmore of it")
+
+    monkeypatch.setattr(torch, "compile", lambda forward: refuses)
+    with pytest.raises(
+        MoemctsError, match=r"the network here: No working C\+\+ compiler found; install a C\+\+ compiler"
+    ):
+        fit_staged(data, tmp_path, config(epochs=1, compile=True), quiet)
 
 
 def test_a_training_on_the_cpu_leaves_the_generators_of_other_devices_alone(

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from moemcts.errors import DamagedFile, MoemctsError, UsageError
+from moemcts.errors import DamagedFile, MoemctsError, UsageError, first_line
 from moemcts.game import IntArray
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, num_batches
@@ -233,18 +233,23 @@ class Trainer:
 
     @contextlib.contextmanager
     def _borrowed(self) -> Iterator[None]:
-        """Restores torch's random generators and threads afterwards, and explains out-of-memory errors."""
+        """Restores torch's random generators and threads afterwards; explains errors of memory and of compiling."""
         devices = [self._device] if self._device.type == "cuda" else []
         try:
             with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads or 1):
                 yield
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if not _is_full(error):
-                raise
-            raise MoemctsError(
-                f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
-                "batch_size, prefetch or network, or precision bf16; what was saved is kept"
-            ) from error
+            if _is_full(error):
+                raise MoemctsError(
+                    f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
+                    "batch_size, prefetch or network, or precision bf16; what was saved is kept"
+                ) from error
+            if isinstance(error, torch._dynamo.exc.TorchDynamoException):
+                raise MoemctsError(
+                    f"torch cannot compile the network here: {first_line(error)}; install a C++ compiler, or train "
+                    "with compile=false, or with compile=auto, which compiles only what can be"
+                ) from error
+            raise
 
 
 IDENTITY = "identity.json"
