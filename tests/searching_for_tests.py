@@ -60,9 +60,14 @@ class HashedEvaluator:
 
 def reference_visits(game: Game, root, config, evaluator, seed, opponents=None, root_actions=None):  # type: ignore[no-untyped-def]
     search = ReferenceSearch(game.spec, config, root, seed=seed, opponents=opponents, root_actions=root_actions)
+    run_reference(search, game, evaluator)
+    return search
+
+
+def run_reference(search: ReferenceSearch, game: Game[Any], evaluator: HashedEvaluator) -> None:
+    """Searches with the reference until it reaches a limit."""
     while pairs := search.select():
         search.backup(evaluator.evaluate(game.views(pairs)))
-    return search
 
 
 def native_results(game: Game, roots, config, evaluator, seeds, opponents=None, root_actions=None):  # type: ignore[no-untyped-def]

@@ -90,6 +90,21 @@ class ReferenceSearch:
                 self._finish(leaf, path, held=1)
         self.pending = []
 
+    def go_on(self, node: Node, *, seed: int) -> None:
+        """Begins a new search at an evaluated node of the tree, and keeps what is below it, as `reuse` does.
+
+        Noise is mixed into the priors that the node has.
+        """
+        self.rng, self.root = SplitMix64(seed), node
+        self.num_simulations = self.num_scouts = self.num_nodes = 0
+        self.foreseen = []
+        kept = [node]
+        for one in kept:
+            kept += one.children.values()
+            one.scouts = 0
+        self.num_nodes = len(kept)
+        self._add_noise(node)
+
     def visits(self, player: Player) -> dict[Action, int]:
         """Returns the visit counts of a player's actions at the root."""
         seat = next(seat for seat in self.root.seats if seat.player == player)

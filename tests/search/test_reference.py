@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,19 @@ from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, Tree
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from searching_for_tests import HashedEvaluator, native_results, reference_visits, searched_alike, varied_trees
+from searching_for_tests import (
+    HashedEvaluator,
+    native_results,
+    reference_visits,
+    run_reference,
+    searched_alike,
+    varied_trees,
+)
 
 from moemcts.agents import Decision, Seat
 from moemcts.game import Views
-from moemcts.search import SearchConfig
+from moemcts.search import Search, SearchConfig
+from moemcts.search.nodes import Node
 from moemcts.search.reference import ReferenceSearch
 
 configs = st.builds(
@@ -95,6 +104,43 @@ def test_options_together_are_searched_like_the_definition(rules, options, seed)
     expected, result = searched.expected, searched.result
     assert (result.num_nodes, result.num_simulations) == (expected.num_nodes, expected.num_simulations)
     assert result.plies_left == expected.root.plies_left
+
+
+def below(node: Node, *, levels: int) -> Iterator[Node]:
+    """Yields the nodes up to some moves below a node."""
+    for child in node.children.values() if levels else ():
+        yield child
+        yield from below(child, levels=levels - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(varied_trees, st.fixed_dictionaries(TOGETHER), st.integers(0, 2**63), st.data())
+def test_kept_trees_are_gone_on_with_like_the_definition(rules, options, seed, data):  # type: ignore[no-untyped-def]
+    # In a kept root noise is drawn in the order of priors, in the definition in that of actions.
+    options |= {"root": "puct", "noise_fraction": 0.0, "reuse": True}
+    try:
+        config = SearchConfig(**options)
+    except ValidationError:
+        reject()
+    game = HashedTree(rules)
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    root = game.initial_state()
+    expected = reference_visits(game, root, config, evaluator, seed)
+    search, kept = Search(game, config), None
+    for number in range(4):
+        player = root.active_players[-1]
+        search.reset(game.views([(root, player)]), [seed], kept)
+        (result,) = search.run(evaluator)
+        assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player), number
+        assert (result.num_nodes, result.num_simulations) == (expected.num_nodes, expected.num_simulations), number
+        kept = search.keep()
+        following = [node for node in below(expected.root, levels=2) if node.seats and node.visits]
+        if not following:
+            break
+        node = data.draw(st.sampled_from(following))
+        root = node.state
+        expected.go_on(node, seed=seed)
+        run_reference(expected, game, evaluator)
 
 
 @settings(max_examples=60, deadline=None)
