@@ -85,9 +85,9 @@ def named_agent(agent: Agent, reference: str) -> Agent:
     """Returns the agent; raises MoemctsError if it has no name or no method `act`."""
     name, act = getattr(agent, "name", None), getattr(agent, "act", None)
     if not isinstance(name, str):
-        raise MoemctsError(f"agent {reference!r} is wrong: expected its name as text, got {name!r}")
+        raise MoemctsError(f"agent {reference!r} is invalid: expected its name to be a string, got {name!r}")
     if not callable(act):
-        raise MoemctsError(f"agent {reference!r} is wrong: expected a method act, got {act!r:.80}")
+        raise MoemctsError(f"agent {reference!r} is invalid: expected a method act, got {act!r:.80}")
     return agent
 
 
@@ -219,7 +219,7 @@ def choose(weights: np.ndarray[Any, Any], temperature: float, rng: np.random.Gen
     one of the weights sampled from is negative or not finite.
     """
     if not weights.max() > 0:
-        raise ValueError(f"expected a positive weight, got {weights!r}")
+        raise ValueError(f"expected at least one positive weight, got {weights!r}")
     if temperature == 0:
         return int(weights.argmax())
     # Draws as `rng.choice(len(weights), p=shares)` does, in a third of the time.

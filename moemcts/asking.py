@@ -52,7 +52,9 @@ def check_patience(seconds: float) -> None:
 def check_interruptible() -> None:
     """Raises UsageError where agents cannot be interrupted when a time limit expires."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        raise UsageError("expected no limit per decision: an agent cannot be interrupted here")
+        raise UsageError(
+            "expected no time limit per decision: agents cannot be interrupted in this thread or on this system"
+        )
 
 
 def ask(
@@ -146,7 +148,7 @@ def _plain(decision: Decision) -> Answer:
     """Returns the decision with plain Python numbers, as files need them, or a Failure if one of them is invalid."""
     value, expert, policy = decision.value, decision.expert, decision.policy
     if policy is not None and not (isinstance(policy, Policy) and len(policy.actions) == len(policy.shares)):
-        return Failure("crash", f"expected a Policy, with a share for each of its actions, got {policy!r:.80}")
+        return Failure("crash", f"expected a Policy with one share per action, got {policy!r:.80}")
     numbers = (decision.action, decision.simulations, decision.nodes, decision.depth, 0 if expert is None else expert)
     if {*map(type, numbers)} == {int} and (value is None or (type(value) is float and math.isfinite(value))):
         # Fast path: most are plain already.
@@ -159,7 +161,7 @@ def _plain(decision: Decision) -> Answer:
         except (TypeError, ValueError, OverflowError):
             wanted = "a number" if number is float else "a whole number"
             got = " ".join(shortened(given).split())
-            return Failure("crash", f"expected {name} of the Decision to be {wanted}, got {got}")
+            return Failure("crash", f"expected the Decision's {name} to be {wanted}, got {got}")
     if plain["value"] is not None and not math.isfinite(plain["value"]):
         return Failure("crash", f"expected a finite value, got {plain['value']}")
     return replace(decision, **plain)

@@ -108,7 +108,7 @@ def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
 
     longest = game.spec.max_plies
     if late := [cut for cut in cuts if cut >= longest]:
-        raise ValueError(f"expected cuts below {longest}, the longest game of {game.spec.name} in plies, got {late[0]}")
+        raise ValueError(f"expected cuts below {longest}, the most plies in a game of {game.spec.name}, got {late[0]}")
     return PlyGate(cuts or _thirds(game), ())
 
 
@@ -149,8 +149,8 @@ def _jsonl(game: Game) -> WriteReplays:
 
 def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
     raise UsageError(
-        f"gate 'kmeans' is fitted to data first: moemcts gate fit --game {game.spec.name} --data FOLDER "
-        f"--phases {phases} --out FILE.safetensors; then name that file"
+        f"gate 'kmeans' has to be fitted to data first: moemcts gate fit --game {game.spec.name} --data FOLDER "
+        f"--phases {phases} --out FILE.safetensors; then give that file as the gate"
     )
 
 

@@ -24,7 +24,7 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         for section in sections:
             table = table.setdefault(section, {})
             if not isinstance(table, dict):
-                raise UsageError(f"expected a section in {path!r}, but {section!r} is a value")
+                raise UsageError(f"expected sections in {path!r} before the last dot, but {section!r} is a value")
         table[key] = value
     return values
 

@@ -211,14 +211,14 @@ class UnlawfulGame(GameFailure, ValueError):
         self.game = game
 
     def __str__(self) -> str:
-        return f"{self.game} breaks the laws of games, see moemcts check: {self.reason}"
+        return f"{self.game} breaks the laws of games, see `moemcts check`: {self.reason}"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """Returns the error for a name that is not registered, with the closest match."""
     names = list(known)
     if not names:
-        return UsageError(f"no {kind} named {name!r}; there is none")
+        return UsageError(f"no {kind} named {name!r}; there are none")
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? ({listed(names)})" if near else f"expected one of {listed(names)}"
     return UsageError(f"no {kind} named {name!r}; {hint}")

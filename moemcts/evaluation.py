@@ -131,7 +131,9 @@ class CachedEvaluator(EvaluatorWrapper):
         if size < 1:
             raise ValueError(f"expected a cache of at least one view, got {size}")
         if is_batch_dependent(evaluator):
-            raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
+            raise ValueError(
+                f"expected no cache, as the evaluator's answers depend on their batch, got one of size {size}"
+            )
         super().__init__(evaluator)
         self._size = size
         self._begin()

@@ -151,7 +151,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     ValueError if the weights of a view are negative or do not sum to one.
     """
     if row := row_that_is_wrong(weights):
-        raise ValueError(f"expected weights of phases of at least 0 that sum to one for every view, got {row}")
+        raise ValueError(f"expected phase weights that are non-negative and sum to one for every view, got {row}")
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
@@ -169,7 +169,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         probabilities[rows] += _shared_out(share, evaluation.logits)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
-        raise ValueError("expected views to evaluate, got none")
+        raise ValueError("expected at least one view to evaluate, got none")
     # All logits stay finite, so that masking is left to the search.
     np.maximum(probabilities, np.float32(1e-30), out=probabilities)
     return Evaluation(np.log(probabilities, out=probabilities), value)

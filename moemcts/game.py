@@ -68,20 +68,20 @@ class GameSpec:
         sizes = {"num_players": self.num_players, "num_actions": self.num_actions, "max_plies": self.max_plies}
         for name, size in sizes.items():
             if not isinstance(size, Integral) or size < 1:
-                raise ValueError(f"expected a {name} of 1 or more, got {size!r}")
+                raise ValueError(f"expected {name} to be at least 1, got {size!r}")
         if self.num_players > MAX_PLAYERS:
-            raise ValueError(f"expected a num_players of {MAX_PLAYERS} or fewer, got {self.num_players!r}")
+            raise ValueError(f"expected num_players to be at most {MAX_PLAYERS}, got {self.num_players!r}")
         shape = self.observation_shape
         if not isinstance(shape, tuple) or not shape or not all(isinstance(n, Integral) and n > 0 for n in shape):
-            raise ValueError(f"expected an observation_shape of sizes of 1 or more, as a tuple, got {shape!r}")
+            raise ValueError(f"expected observation_shape to be a tuple of sizes of at least 1, got {shape!r}")
         if not 0 < self.discount <= 1:
-            raise ValueError(f"expected a discount in (0, 1], got {self.discount!r}")
+            raise ValueError(f"expected discount to be in (0, 1], got {self.discount!r}")
         if self.discount < 1 and self.utility_sum not in (0, None):
-            raise ValueError(f"expected utility_sum 0 or None with a discount, got {self.utility_sum!r}")
+            raise ValueError(f"expected utility_sum to be 0 or None with a discount below 1, got {self.utility_sum!r}")
         if not 0 < self.score_unit < float("inf"):
-            raise ValueError(f"expected a score_unit above 0, got {self.score_unit!r}")
+            raise ValueError(f"expected score_unit to be above 0 and finite, got {self.score_unit!r}")
         if self.teams and sorted(player for team in self.teams for player in team) != list(range(self.num_players)):
-            raise ValueError(f"expected every one of {self.num_players} players in one team, got {self.teams!r}")
+            raise ValueError(f"expected each of the {self.num_players} players in exactly one team, got {self.teams!r}")
 
     @property
     def sides(self) -> tuple[tuple[Player, ...], ...]:
@@ -120,8 +120,8 @@ class State(ABC):
     def chances(self) -> FloatArray:
         """Returns the probabilities of `legal_actions(CHANCE)`, summing to one; raises ValueError at other nodes."""
         if self.active_players == (CHANCE,):
-            raise ValueError(f"expected {type(self).__name__} to have chances(), for chance moves here")
-        raise ValueError("expected a position where chance moves")
+            raise ValueError(f"expected {type(self).__name__} to define chances(), as chance moves in this position")
+        raise ValueError("expected a position in which chance moves")
 
     @abstractmethod
     def play(self, actions: JointAction) -> Self:
@@ -139,7 +139,7 @@ class State(ABC):
         """Returns whether the return of `player` is final: it is never active again and gets no more rewards."""
         if not self.active_players:
             return True
-        return read(self.returns(), lambda returns: bool(returns[player] != 0), "returns, a number per player")
+        return read(self.returns(), lambda returns: bool(returns[player] != 0), "returns, one number per player")
 
     @abstractmethod
     def observation(self, player: Player) -> FloatArray:

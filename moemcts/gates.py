@@ -68,7 +68,8 @@ class HardGate(ABC):
         if not is_right or phases.astype(np.uint64).max(initial=0) >= self.num_phases:
             told = f"{phases.min()} to {phases.max()}" if is_right else f"{phases.dtype} {list(phases.shape)}"
             raise MoemctsError(
-                f"gate {self.name!r} is wrong: expected phases [{len(views)}] below {self.num_phases}, got {told}"
+                f"gate {self.name!r} is invalid: expected phases of shape [{len(views)}] below {self.num_phases}, "
+                f"got {told}"
             )
         return np.eye(self.num_phases, dtype=np.float32)[phases]
 
@@ -81,12 +82,14 @@ def named(gate: PhaseGate, reference: str) -> PhaseGate:
     is_named = isinstance(phases, tuple) and len(phases) > 0 and all(isinstance(phase, str) for phase in phases)
     if not isinstance(name, str) or not is_named:
         got = f"{name!r} and {phases!r}"
-        raise MoemctsError(f"gate {reference!r} is wrong: expected a name and phase_names, a tuple of text, got {got}")
+        raise MoemctsError(
+            f"gate {reference!r} is invalid: expected a name and phase_names, a tuple of strings, got {got}"
+        )
     try:
         json.dumps(dict(gate.parameters))
     except (TypeError, ValueError) as error:
         told = f"got {gate.parameters!r:.80}: {error}"
-        raise MoemctsError(f"gate {reference!r} is wrong: expected parameters of JSON values, {told}") from None
+        raise MoemctsError(f"gate {reference!r} is invalid: expected parameters to be JSON values, {told}") from None
     return gate
 
 
@@ -105,13 +108,13 @@ def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
     if not isinstance(weights, np.ndarray) or weights.shape != shape:
         problem = f"got {getattr(weights, 'shape', type(weights).__name__)}"
     elif not np.issubdtype(weights.dtype, np.floating):
-        problem = f"got {weights.dtype} and no floating numbers"
+        problem = f"got {weights.dtype}, not floating-point numbers"
     elif row := row_that_is_wrong(weights):
-        problem = f"got {row} for one"
+        problem = f"got {row} for one of them"
     if problem:
         raise MoemctsError(
-            f"gate {gate.name!r} is wrong: expected weights {shape} of at least 0 that sum to one for every view, "
-            f"{problem}"
+            f"gate {gate.name!r} is invalid: expected weights of shape {shape}, non-negative and summing to one "
+            f"for every view, {problem}"
         )
     return weights
 
@@ -138,7 +141,7 @@ class CutGate(HardGate):
     def __init__(self, cuts: Sequence[int], phase_names: Sequence[str] = ()) -> None:
         """Raises ValueError unless the cuts are ascending integers and there is one name per phase."""
         if any(int(cut) != cut for cut in cuts):
-            raise ValueError(f"expected whole numbers as cuts, got {list(cuts)}; scale what is cut")
+            raise ValueError(f"expected whole numbers as cuts, got {list(cuts)}; scale the numbers that are cut")
         self.cuts = tuple(int(cut) for cut in cuts)
         if not self.cuts or any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise ValueError(f"expected ascending cuts, got {list(cuts)}")
@@ -162,7 +165,7 @@ class CutGate(HardGate):
         # Integers, the usual case, need no check.
         if numbers.dtype.kind == "f" and (num_unknown := np.isnan(numbers).sum()):
             told = f"got NaN for {num_unknown} of {len(views)} views"
-            raise MoemctsError(f"gate {self.name!r} is wrong: expected numbers to cut, {told}")
+            raise MoemctsError(f"gate {self.name!r} is invalid: expected a number to cut for every view, {told}")
         return np.searchsorted(self.cuts, numbers, side="right").astype(np.int64)
 
 

@@ -77,7 +77,8 @@ def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
     )
     if not is_one or (players and players != (CHANCE,) and not 0 <= min(players) <= max(players) < spec.num_players):
         told = (
-            f"expected active_players, a tuple of players from 0 to {spec.num_players - 1}, the game gave {players!r}"
+            f"expected active_players to be a tuple of players from 0 to {spec.num_players - 1}, the game gave "
+            f"{players!r}"
         )
         raise UnlawfulGame(told, spec.name)
 

@@ -45,7 +45,7 @@ class Hooks:
         for entry in found:
             for name, owner in hookspecs.ONLY_OF.items():
                 if owner != what and getattr(entry, name):
-                    told = f"{name} of {entry.name!r} has no effect among {what}, only {owner} have it; leave it out"
+                    told = f"{name} of {entry.name!r} has no effect in {what}, only in {owner}; leave it out"
                     raise UsageError(f"plugin {self.plugin!r}: {told}")
         return found
 
@@ -85,7 +85,7 @@ class Hooks:
                 raise unknown_name("hook", name, known)
         for name in known:
             if name not in callers and callable(getattr(module, name, None)):
-                raise UsageError(f"expected {name} to be marked with @hookimpl: without it, it is not called")
+                raise UsageError(f"expected {name} to be marked with @hookimpl: otherwise it is not called")
         if not callers:
             raise NothingRegistered("registers nothing; is a function missing @hookimpl?")
 

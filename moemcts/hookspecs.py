@@ -56,22 +56,22 @@ class Registration:
     def __post_init__(self) -> None:
         """Raises TypeError for a field of a wrong type, ValueError for a name that cannot be written in a reference."""
         if not isinstance(self.name, str) or not re.fullmatch(r"[^\s?]+", self.name):
-            raise ValueError(f"expected a name without spaces and '?', got {self.name!r}")
+            raise ValueError(f"expected a name without spaces or '?', got {self.name!r}")
         owner = f"registration {self.name!r}"
         if not callable(self.make):
-            raise TypeError(f"{owner}: expected make to be called, got {self.make!r:.80}")
+            raise TypeError(f"{owner}: expected make to be callable, got {self.make!r:.80}")
         if not isinstance(self.summary, str):
-            raise TypeError(f"{owner}: expected a summary in a line, got {self.summary!r:.80}")
+            raise TypeError(f"{owner}: expected summary to be a string, got {self.summary!r:.80}")
         for what, example in (("games", "('my-game',)"), ("found", "('cuts',)")):
             names = getattr(self, what)
             if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-                raise TypeError(f"{owner}: expected {what} as a tuple of names such as {example}, got {names!r:.80}")
+                raise TypeError(f"{owner}: expected {what} to be a tuple of names such as {example}, got {names!r:.80}")
         for what in ("is_learned", "default", "runs_programs"):
             if not isinstance(getattr(self, what), bool):
                 raise TypeError(f"{owner}: expected {what} to be True or False, got {getattr(self, what)!r:.80}")
         for what in ("settings", "search", "presets"):
             if not isinstance(getattr(self, what), Mapping):
-                raise TypeError(f"{owner}: expected {what} as a table, got {getattr(self, what)!r:.80}")
+                raise TypeError(f"{owner}: expected {what} to be a mapping, got {getattr(self, what)!r:.80}")
 
 
 ONLY_OF = {

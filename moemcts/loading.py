@@ -45,7 +45,7 @@ def _game_of(reference: str) -> Game[Any]:
     name, _ = parse_reference(reference)
     if not is_reference(name) and not name.startswith(EXPERTS) and not Path(name).exists():
         raise UsageError(
-            f"expected a folder of experts, got {reference!r}; an agent's game is named, too: load(AGENT, GAME)"
+            f"expected a folder of experts, got {reference!r}; to load an agent, name its game too: load(AGENT, GAME)"
         )
     return naming.game_of(reference)
 
@@ -79,13 +79,13 @@ class LoadedAgent:
         active = state.active_players
         if CHANCE in active:
             raise ValueError(
-                "expected a position in which a player moves, got one of chance; draw what happens: "
+                "expected a position in which a player moves, got one in which chance moves; draw its outcome: "
                 "state.play([moemcts.game.random_action(state, CHANCE, rng)])"
             )
         if player is None and len(active) != 1:
-            raise ValueError(f"expected a player, one of {list(active)} who move, got none")
+            raise ValueError(f"expected player to be one of {list(active)}, who all move here, got none")
         if player is not None and player not in active:
-            raise ValueError(f"expected a player of {list(active)}, who move, got {player}")
+            raise ValueError(f"expected player to be one of {list(active)}, who move here, got {player}")
         mover = active[0] if player is None else player
         return self.act(self.game.views([(state, mover)]), [self._seats[mover]])[0]
 

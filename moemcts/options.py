@@ -48,7 +48,7 @@ def misfit(make: Callable[..., Any], num_given: int) -> str:
         return ""
     count = f"needs {least}" if least > num_given else f"takes {len(taken)}"
     name = getattr(make, "__name__", repr(make))
-    return f"expected a maker that takes {num_given} by position, then options by name, {name} {count}"
+    return f"expected a factory that takes {num_given} positional arguments, then options by name, but {name} {count}"
 
 
 def defaults_of(make: Callable[..., Any]) -> dict[str, Any]:

@@ -118,9 +118,9 @@ def play(
         check_patience(patience)
         check_interruptible()
     if max_parallel < 1:
-        raise ValueError(f"expected room for at least one game, got max_parallel={max_parallel}")
+        raise ValueError(f"expected max_parallel of at least 1, got {max_parallel}")
     if in_flight < 1:
-        raise ValueError(f"expected at least one group of games, got in_flight={in_flight}")
+        raise ValueError(f"expected in_flight of at least 1, got {in_flight}")
     waiting = iter(tables)
     num_groups = 1 if patience is not None else min(in_flight, max_parallel)
     if num_groups > 1:
@@ -274,7 +274,7 @@ def _step(spec: GameSpec, table: T, answers: Sequence[Answer], legal: Sequence[S
 
 def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
     if isinstance(answer, Decision) and answer.action not in legal:
-        return Failure("illegal move", f"action {answer.action} is not legal at ply {state.ply}")
+        return Failure("illegal move", f"action {answer.action} is illegal at ply {state.ply}")
     return answer
 
 

@@ -88,14 +88,14 @@ class Plugins:
         for entry in found["gates"]:
             if entry.name.endswith(SAVED_GATE):
                 raise UsageError(
-                    f"plugin {plugin!r}: expected another name than {entry.name!r} for a gate: one that ends with "
-                    f"{SAVED_GATE} is read as a file's"
+                    f"plugin {plugin!r}: expected a name other than {entry.name!r} for a gate: names that end "
+                    f"with {SAVED_GATE} are read as files"
                 )
         for entry in found["agents"]:
             if entry.name.startswith((EXPERTS, WEIGHTS, HUB, *URLS)):
                 raise UsageError(
-                    f"plugin {plugin!r}: expected another name than {entry.name!r} for an agent: one that begins with "
-                    f"{entry.name.partition(':')[0]}: is read as that of experts"
+                    f"plugin {plugin!r}: expected a name other than {entry.name!r} for an agent: names that begin "
+                    f"with {entry.name.partition(':')[0]}: are read as experts"
                 )
         grown = {what: registry.grown(found[what]) for what, registry in self._registries.items()}
         papers = hooks.tables("papers")
@@ -109,7 +109,7 @@ class Plugins:
         """Records a plugin that was found; if it failed to load, errors for unknown names will mention that."""
         self.infos.append(info)
         if info.error:
-            self._not_loaded.append(f"plugin {info.name!r} did not load: {info.error}")
+            self._not_loaded.append(f"plugin {info.name!r} failed to load: {info.error}")
 
     def plugin_of_error(self, error: BaseException) -> str:
         """Returns, in words, which third-party plugin raised an error, and where; empty if none did."""
@@ -124,7 +124,7 @@ class Plugins:
                 owners.setdefault(package, named[distribution])
         for frame, _ in outside(error):
             if (package := str(frame.f_globals.get("__name__")).partition(".")[0]) in owners:
-                return f"plugin {owners[package]!r} raised {one_line(error)}; moemcts check looks for such mistakes"
+                return f"plugin {owners[package]!r} raised {one_line(error)}; `moemcts check` finds such mistakes"
         return ""
 
     @property
@@ -137,7 +137,7 @@ class Plugins:
         """
         return {
             hooks.plugin: [
-                f"nobody registers the game {game!r} of {kind.kind} {entry.name!r}"
+                f"{kind.kind} {entry.name!r} is for the game {game!r}, which no plugin registers"
                 for what, kind in self._registries.items()
                 for entry in hooks.registrations(what)
                 for game in entry.games
@@ -182,8 +182,8 @@ class Plugins:
         lost += [what for what in ("settings", "search", "presets") if getattr(own, what)]
         missed = " and ".join(["it", *lost])
         raise MoemctsError(
-            f"game {name!r} has the name {spec.name!r} in its spec, under which {missed} would not be found; its "
-            f"plugin names the spec {name!r}, or registers all as {spec.name!r}"
+            f"game {name!r} has the name {spec.name!r} in its spec, under which {missed} would not be found; in "
+            f"its plugin, name the spec {name!r}, or register them all as {spec.name!r}"
         )
 
     def game_settings(self, reference: str) -> Mapping[str, Any]:

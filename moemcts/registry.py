@@ -100,7 +100,7 @@ class Registry(dict[str, Registration]):
         entry = self.entry(name)
         member = self._member(name)
         if entry.name.endswith(FAMILY) and not member:
-            raise UsageError(f"expected a name behind {entry.name!r}, got {reference!r}; {entry.summary}")
+            raise UsageError(f"expected a name after {entry.name!r}, got {reference!r}; {entry.summary}")
         given = (*member, *arguments)
         if problem := misfit(entry.make, len(given)):
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {problem}; see moemcts.hookspecs")
@@ -118,8 +118,8 @@ class Registry(dict[str, Registration]):
         if isinstance(made, type):
             own = made.__name__
             raise MoemctsError(
-                f"{self.kind} {reference!r} cannot be made: its plugin returned the class {own} itself, expected one "
-                f"of its objects, as {own}(...) makes"
+                f"{self.kind} {reference!r} cannot be made: its plugin returned the class {own} itself; expected "
+                f"an object, such as {own}(...)"
             )
         return made
 

@@ -46,7 +46,9 @@ def write_bytes(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         hint = f"; {len(data) / 1e6:.1f} MB are needed" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise MoemctsError(f"cannot write {path}: {error.strerror or error}{hint}; what was there is intact") from error
+        raise MoemctsError(
+            f"cannot write {path}: {error.strerror or error}{hint}; what was there before is intact"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -186,7 +188,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise unreadable(str(path), error) from None
     except UnicodeDecodeError as error:
-        raise DamagedFile(f"{path} is not valid TOML: it is no text in UTF-8") from error
+        raise DamagedFile(f"{path} is not valid TOML: it is not UTF-8 text") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DamagedFile(f"{path} is not valid TOML: {error}") from error
 

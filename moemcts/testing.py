@@ -67,10 +67,14 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     _check_is_one(game, "a game", "initial_state")
     laws = Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
-    laws.expect("planes are named or not", len(names) in (0, num_planes), f"{len(names)} names of {num_planes} planes")
+    laws.expect(
+        "either all planes are named or none",
+        len(names) in (0, num_planes),
+        f"{len(names)} names for {num_planes} planes",
+    )
     planes, cells = game.spec.policy_planes, math.prod(game.spec.observation_shape[1:])
     laws.expect(
-        "policy planes, where there are some, have as many cells as there are actions",
+        "policy planes, if there are any, have as many cells as there are actions",
         planes in (0, game.spec.num_actions / cells),
         f"got {planes} planes of {cells} cells for {game.spec.num_actions} actions",
     )
@@ -100,11 +104,11 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     weights = returned("weights", gate.weights(views), np.ndarray)
     shape = (len(views), gate.num_phases)
     laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
-    laws.expect("weights are floating numbers", weights.dtype.kind == "f", f"got {weights.dtype}")
+    laws.expect("weights are floating-point numbers", weights.dtype.kind == "f", f"got {weights.dtype}")
     laws.expect(
         "weights are in [0, 1] and sum to one",
         bool((weights >= 0).all() and np.allclose(weights.sum(axis=1), 1, atol=TOLERANCE)),
-        f"got {row_that_is_wrong(weights, TOLERANCE)} for one",
+        f"got {row_that_is_wrong(weights, TOLERANCE)} for one of them",
     )
     names = gate.phase_names
     laws.expect(
@@ -196,7 +200,7 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
             for player in range(num_players):
                 drawing = returned("draw", board.draw(state, player), Drawing)
                 others = {*drawing.spots, *drawing.marks, *drawing.keys}.difference(range(game.spec.num_actions))
-                laws.expect("what can be clicked is an action", not others, f"got {others}")
+                laws.expect("whatever can be clicked is an action", not others, f"got {others}")
     return laws.checked
 
 
@@ -213,11 +217,14 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     before = _shared_generators()
     games = [_actions(agent, game, seed, index, laws) for index in range(num_games)]
     again = [_actions(agent, game, seed, index, laws) for index in range(num_games)[:1]]
-    law = "games are the same whatever was played before"
+    law = "games are the same whatever was played before them"
     if again == games[:1]:
         laws.expect(law, holds=True, found="")
     else:
-        laws.leave_out(law, "one went otherwise when it was played again: by a clock, or by what is not in seat.memory")
+        laws.leave_out(
+            law,
+            "one went differently when it was played again: it depends on a clock, or on what is not in seat.memory",
+        )
     starts = [first_state(game, index) for index in range(num_games + 1)]
     pairs = [(state, player) for state in starts for player in state.active_players]
     seats = [Seat(player, np.random.default_rng([seed, row])) for row, (_, player) in enumerate(pairs)]
@@ -225,12 +232,13 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     laws.expect(
         "every view has a decision, however many are asked about at once",
         num_answers == len(pairs),
-        f"{num_answers} decisions for {len(pairs)} views; games are played many at once",
+        f"{num_answers} decisions for {len(pairs)} views; many games are played at once",
     )
     laws.expect(
         "agents draw from their seats' generators alone",
         _shared_generators() == before,
-        "one of NumPy's or Python's own was drawn from; with seat.rng a game is the same whatever is played beside it",
+        "one of NumPy's or Python's global generators was used; with seat.rng a game is the same whatever is "
+        "played beside it",
     )
     return laws.checked
 

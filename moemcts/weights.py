@@ -126,8 +126,8 @@ def folder_of(text: str | Path) -> Path:
     name = _SCHEME.sub(r"\1://", name)
     if options and (is_reference(name) or (Path(name).is_dir() and not Path(text).exists())):
         raise UsageError(
-            f"expected experts without options, got {str(text)!r}: options say how experts play, and nothing is "
-            f"played with these; give {name}"
+            f"expected experts without options, got {str(text)!r}: options say how experts play, but nothing is "
+            f"played here; give {name}"
         )
     if name.startswith(WEIGHTS):
         return plugins().experts(name.removeprefix(WEIGHTS))
@@ -192,12 +192,12 @@ def _files(reference: str, manifest: bytes) -> dict[str, str]:
         if "file" in told["gate"]:
             files[str(told["gate"]["file"])] = ""
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
-        raise DamagedFile(f"{reference}: {MANIFEST} is no manifest of experts: {error}") from error
+        raise DamagedFile(f"{reference}: {MANIFEST} is not a valid manifest of experts: {error}") from error
     if len(files) > MAX_FILES:
         raise DamagedFile(f"{reference}: expected at most {MAX_FILES} files beside the manifest, got {len(files)}")
     for file in files:
         if not _FILE.fullmatch(file):
-            raise DamagedFile(f"{reference}: expected files *.safetensors beside the manifest, got {file!r}")
+            raise DamagedFile(f"{reference}: expected only *.safetensors files beside the manifest, got {file!r}")
     return files
 
 
@@ -223,7 +223,7 @@ def _from_url(url: str) -> Fetch:
 
 def _check_size(place: str, size: int, largest: int) -> None:
     if size > largest:
-        raise MoemctsError(f"cannot download {place}: it has more than the {largest:,} bytes that are taken of it")
+        raise MoemctsError(f"cannot download {place}: it is larger than the {largest:,} bytes allowed")
 
 
 def _check_secure(url: str, *, may_be_here: bool) -> bool:
@@ -234,10 +234,10 @@ def _check_secure(url: str, *, may_be_here: bool) -> bool:
     try:
         parts = urllib.parse.urlsplit(url)
     except ValueError as error:
-        raise UsageError(f"expected an address, got {url!r}: {error}") from None
+        raise UsageError(f"expected a valid URL, got {url!r}: {error}") from None
     is_here = parts.hostname in _HERE
     if parts.scheme != "https" and not (is_here and may_be_here):
-        raise UsageError(f"expected https://, got {url!r}: what comes over {parts.scheme} may be anybody's")
+        raise UsageError(f"expected https://, got {url!r}: anyone can change what comes over {parts.scheme}")
     return is_here
 
 

@@ -148,7 +148,7 @@ def test_a_match_against_a_field_is_a_row_per_agent_and_one_of_all(
     with pytest.raises(SystemExit) as refused:
         field_match.main()
     assert refused.value.code == 2
-    assert "no option of agent 'random' named 'seed'; there is none" in capfd.readouterr().err
+    assert "no option of agent 'random' named 'seed'; there are none" in capfd.readouterr().err
     sys.argv[sys.argv.index("random?seed=1")] = "random"
     field_match.main()
     names = [line.partition(" ")[0:3:2] for line in capfd.readouterr().out.splitlines()]

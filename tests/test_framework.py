@@ -142,7 +142,7 @@ def test_a_mixture_is_convex_in_probabilities_and_values() -> None:
 @pytest.mark.parametrize("row", [[0.25, 0.7], [1.5, -0.5], [np.nan, 1.0]])
 def test_a_mixture_refuses_weights_that_are_not_convex(row: list[float]) -> None:
     weights = np.array([[0.5, 0.5], row], np.float32)
-    with pytest.raises(ValueError, match=f"expected weights of phases .* got {row[0]:g}, {row[1]:g}$"):
+    with pytest.raises(ValueError, match=f"expected phase weights .* got {row[0]:g}, {row[1]:g}$"):
         route_mixture(some_views(OPENING, MIDDLE), weights, [Constant(0.3), Constant(-0.2)])
 
 
@@ -250,7 +250,7 @@ def test_draws_are_those_of_numpy(temperature: float) -> None:
 @pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_what_is_no_weight_is_not_drawn_from(weight: float) -> None:
-    with pytest.raises(ValueError, match=r"expected (a positive weight|finite weights, none of them negative), got"):
+    with pytest.raises(ValueError, match=r"expected (at least one positive weight|finite weights, none of them negative), got"):
         choose(np.array([weight, 3.0]), 1.0, np.random.default_rng(0))
 
 

@@ -16,7 +16,7 @@ def test_a_game_has_as_many_players_as_the_core_holds_and_no_more() -> None:
     views = Savings().views([])
     spec = replace(Savings().spec, num_players=MAX_PLAYERS)
     assert core.python_playouts(views, spec.num_players, 9, 1, 0).shape == (0, MAX_PLAYERS)
-    with pytest.raises(ValueError, match=f"expected a num_players of {MAX_PLAYERS} or fewer, got {MAX_PLAYERS + 1}"):
+    with pytest.raises(ValueError, match=f"expected num_players to be at most {MAX_PLAYERS}, got {MAX_PLAYERS + 1}"):
         replace(spec, num_players=MAX_PLAYERS + 1)
     with pytest.raises(ValueError, match=f"expected 1 to {MAX_PLAYERS} players, got {MAX_PLAYERS + 1}"):
         core.python_playouts(views, MAX_PLAYERS + 1, 9, 1, 0)

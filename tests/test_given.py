@@ -103,7 +103,9 @@ def test_what_is_no_finite_number_is_neither_paid_nor_won(method: str, given: li
 
 @pytest.mark.parametrize("given", [(0.0,), (np.float64(1),), (2,), (-1, 0), [0], ("x",)])
 def test_who_moves_is_a_tuple_of_whole_numbers(given: Any) -> None:
-    with pytest.raises(UnlawfulGame, match=r"expected active_players, a tuple of players from 0 to 1, the game gave"):
+    with pytest.raises(
+        UnlawfulGame, match=r"expected active_players to be a tuple of players from 0 to 1, the game gave"
+    ):
         check_players(HashedTree(RULES).spec, given)
 
 
@@ -180,7 +182,7 @@ def test_a_position_is_not_decided_by_what_is_no_number_per_player(given: Any) -
         def returns(self) -> Any:
             return given
 
-    with pytest.raises(UnlawfulGame, match="expected returns, a number per player, the game gave"):
+    with pytest.raises(UnlawfulGame, match="expected returns, one number per player, the game gave"):
         Unclear().is_decided(0)
 
 

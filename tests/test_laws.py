@@ -272,17 +272,17 @@ def test_a_state_of_two_lines_is_found() -> None:
 def test_who_forgets_chances_is_told_so() -> None:
     players = property(lambda self: (CHANCE,) if self.ply == 1 else (0,) * (self.ply < 3))
     drawing = broken(active_players=players, chances=State.chances)
-    with pytest.raises(ValueError, match=r"expected Broken to have chances\(\), for chance moves here"):
+    with pytest.raises(ValueError, match=r"expected Broken to define chances\(\), as chance moves in this position"):
         check_game(drawing)
 
 
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"observation_shape": 3}, r"observation_shape of sizes of 1 or more, as a tuple, got 3"),
-        ({"observation_shape": ()}, r"as a tuple, got \(\)"),
-        ({"num_players": 0}, "num_players of 1 or more, got 0"),
-        ({"num_actions": 2.5}, r"num_actions of 1 or more, got 2\.5"),
+        ({"observation_shape": 3}, r"observation_shape to be a tuple of sizes of at least 1, got 3"),
+        ({"observation_shape": ()}, r"to be a tuple of sizes of at least 1, got \(\)"),
+        ({"num_players": 0}, "num_players to be at least 1, got 0"),
+        ({"num_actions": 2.5}, r"num_actions to be at least 1, got 2\.5"),
     ],
 )
 def test_a_spec_that_is_none_is_refused(changes: dict[str, Any], line: str) -> None:
@@ -304,12 +304,15 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
         def numbers(self, views: Views) -> Any:
             return np.where(views.plies() > 2, np.nan, views.plies())
 
-    with pytest.raises(MoemctsError, match=r"gate 'plies' is wrong: expected numbers to cut, got NaN for \d+ of \d+ v"):
+    with pytest.raises(
+        MoemctsError,
+        match=r"gate 'plies' is invalid: expected a number to cut for every view, got NaN for \d+ of \d+ v",
+    ):
         check_gate(Unknown([2]), game)
     numbered = PlyGate([2])
     numbered.phase_names = (0, 1)  # type: ignore[assignment]
     with pytest.raises(
-        MoemctsError, match=r"expected a name and phase_names, a tuple of text, got 'plies' and \(0, 1\)"
+        MoemctsError, match=r"expected a name and phase_names, a tuple of strings, got 'plies' and \(0, 1\)"
     ):
         named(numbered, "plies")
 
@@ -318,7 +321,9 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
         def parameters(self) -> Any:
             return {"cuts": np.array([2])}
 
-    with pytest.raises(MoemctsError, match=r"expected parameters of JSON values, got \{'cuts': array\(.*: Object of"):
+    with pytest.raises(
+        MoemctsError, match=r"expected parameters to be JSON values, got \{'cuts': array\(.*: Object of"
+    ):
         named(Counted([2]), "plies")
 
     class Loud:
@@ -543,7 +548,7 @@ def test_boards_that_show_what_is_no_action_are_found() -> None:
         def draw(self, state: Any, player: int) -> Drawing:
             return Drawing(width=9, height=1, spots={9: ((0, 0, 1, 1),)})
 
-    with pytest.raises(BrokenLaw, match=r"what can be clicked is an action: got \{9\}"):
+    with pytest.raises(BrokenLaw, match=r"whatever can be clicked is an action: got \{9\}"):
         check_board(Shown(), Heaps())
     Shown.draw = lambda self, state, player: None  # type: ignore[assignment,method-assign,return-value]
     with pytest.raises(BrokenLaw, match="expected Drawing of draw, got None"):

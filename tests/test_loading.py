@@ -68,13 +68,15 @@ def test_an_agent_that_was_reset_plays_like_a_fresh_one() -> None:
 def test_nobody_plays_where_chance_moves() -> None:
     game = Pig(20, 6)
     rolling = next(state for state in map(game.initial_state().play, ([0], [1])) if CHANCE in state.active_players)
-    with pytest.raises(ValueError, match="got one of chance; draw what happens"):
+    with pytest.raises(ValueError, match="got one in which chance moves; draw its outcome"):
         moemcts.load("random", game).play(rolling)
 
 
 def test_an_agent_is_told_its_game() -> None:
     assert moemcts.load("uct?simulations=20", "tictactoe").play(moemcts.make("tictactoe").initial_state()).simulations
-    with pytest.raises(UsageError, match="expected a folder of experts, got 'uct'; an agent's game is named, too"):
+    with pytest.raises(
+        UsageError, match="expected a folder of experts, got 'uct'; to load an agent, name its game too"
+    ):
         moemcts.load("uct")
     with pytest.raises(UsageError, match="did you mean 'tictactoe'"):
         moemcts.make("tictactoo")
@@ -90,9 +92,9 @@ def test_what_is_no_game_is_told_from_the_name_of_one() -> None:
 def test_players_who_move_at_once_are_named() -> None:
     game = moemcts.make("pommerman")
     agent, state = moemcts.load("simple", game), game.initial_state(1)
-    with pytest.raises(ValueError, match=r"expected a player, one of \[0, 1, 2, 3\]"):
+    with pytest.raises(ValueError, match=r"expected player to be one of \[0, 1, 2, 3\]"):
         agent.play(state)
-    with pytest.raises(ValueError, match=r"expected a player of \[0, 1, 2, 3\], who move, got 4"):
+    with pytest.raises(ValueError, match=r"expected player to be one of \[0, 1, 2, 3\], who move here, got 4"):
         agent.play(state, 4)
     assert len(state.play([agent.play(state, player).action for player in state.active_players]).active_players) == 4
 

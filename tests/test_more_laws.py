@@ -238,7 +238,7 @@ def test_weights_of_a_gate_that_are_no_floating_numbers_are_found() -> None:
         def weights(self, views: Views) -> Any:
             return np.stack([views.plies() < 5, views.plies() >= 5], axis=1)
 
-    with pytest.raises(BrokenLaw, match="weights are floating numbers: got bool"):
+    with pytest.raises(BrokenLaw, match="weights are floating-point numbers: got bool"):
         check_gate(Early(), Heaps())
 
 
@@ -272,7 +272,7 @@ def test_an_agent_that_remembers_in_itself_is_noted() -> None:
         return [law.not_checked for law in check_agent(agent, Heaps(), num_games=1) if law.not_checked]
 
     assert noted(Forgetful()) == [
-        "one went otherwise when it was played again: by a clock, or by what is not in seat.memory"
+        "one went differently when it was played again: it depends on a clock, or on what is not in seat.memory"
     ]
     assert not noted(RandomAgent())
 
@@ -299,9 +299,11 @@ def test_agents_and_gates_without_a_name_are_found() -> None:
         def weights(self, views: Views) -> Any:
             raise AssertionError
 
-    with pytest.raises(MoemctsError, match="agent 'Nobody' is wrong: expected its name as text, got None"):
+    with pytest.raises(MoemctsError, match="agent 'Nobody' is invalid: expected its name to be a string, got None"):
         check_agent(Nobody(), Heaps())  # type: ignore[arg-type]
-    with pytest.raises(MoemctsError, match="gate 'Early' is wrong: expected a name and phase_names, a tuple of text"):
+    with pytest.raises(
+        MoemctsError, match="gate 'Early' is invalid: expected a name and phase_names, a tuple of strings"
+    ):
         check_gate(Early(), Heaps())
 
 

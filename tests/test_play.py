@@ -195,7 +195,7 @@ def test_who_stops_looking_leaves_nothing_that_goes_on() -> None:
     next(rounds)
     rounds.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before
-    with pytest.raises(ValueError, match="expected at least one group of games, got in_flight=0"):
+    with pytest.raises(ValueError, match="expected in_flight of at least 1, got 0"):
         next(play(game, [], in_flight=0))
 
 
@@ -301,7 +301,9 @@ def test_an_end_that_a_game_cannot_have_is_the_games(final: list[float] | None, 
     game = Broken(TreeGame(seed=1, num_players=2, branching=3, depth=4, simultaneous=False))
     if final is None:
         game.spec = replace(game.spec, max_plies=1)
-    with pytest.raises(GameFailure, match=f"hashed-tree breaks the laws of games, see moemcts check: expected {told}"):
+    with pytest.raises(
+        GameFailure, match=f"hashed-tree breaks the laws of games, see `moemcts check`: expected {told}"
+    ):
         list(play(game, [table(game, [RandomAgent()] * 2, number) for number in range(9)]))
 
 
@@ -321,7 +323,7 @@ def test_who_moves_is_told_as_the_laws_say(players: object, ply: int) -> None:
             return Position(self.rules)
 
     game = Broken(TreeGame(seed=1, num_players=2, branching=3, depth=4, simultaneous=False))
-    told = f"expected active_players, a tuple of players from 0 to 1, the game gave {players!r}"
+    told = f"expected active_players to be a tuple of players from 0 to 1, the game gave {players!r}"
     with pytest.raises(GameFailure, match=re.escape(told)):
         list(play(game, [table(game, [RandomAgent()] * 2, number) for number in range(3)]))
 
@@ -370,7 +372,7 @@ def test_what_a_game_must_not_give_a_search_is_no_agents_failure(
 
     views = game.views([(game.initial_state(), 0)] * 2)
     seats = [Seat(0, np.random.default_rng(row)) for row in range(2)]
-    with pytest.raises(GameFailure, match=f"^hashed-tree breaks the laws of games, see moemcts check: {told}"):
+    with pytest.raises(GameFailure, match=f"^hashed-tree breaks the laws of games, see `moemcts check`: {told}"):
         ask(searching[agent], views, seats)
     answers = ask(Own(), views, seats)
     assert [one.kind for one in answers if isinstance(one, Failure)] == ["crash"] * 2

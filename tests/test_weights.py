@@ -156,8 +156,8 @@ def test_nobody_elsewhere_leads_to_this_machine() -> None:
 @pytest.mark.parametrize(
     ("name", "most", "told"),
     [
-        ("MAX_MANIFEST", 10, r"manifest\.toml: it has more than the 10 bytes that are taken of it"),
-        ("LARGEST", 100, r"expert-0\.safetensors: it has more than the 100 bytes"),
+        ("MAX_MANIFEST", 10, r"manifest\.toml: it is larger than the 10 bytes allowed"),
+        ("LARGEST", 100, r"expert-0\.safetensors: it is larger than the 100 bytes"),
         ("MAX_FILES", 2, "expected at most 2 files beside the manifest, got 3"),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_download_that_is_cut_off_is_kept_nowhere(sent: str, told: str) -> Non
 
 @pytest.mark.parametrize("address", ["https://localhost:abc/x", "https://local host/x", "https://[::1/x"])
 def test_an_address_that_is_none_is_one_line(address: str) -> None:
-    with pytest.raises(MoemctsError, match=r"cannot download .*|expected an address, got"):
+    with pytest.raises(MoemctsError, match=r"cannot download .*|expected a valid URL, got"):
         weights.folder_of(address)
 
 
@@ -242,7 +242,7 @@ def test_an_address_that_is_none_is_one_line(address: str) -> None:
 def test_nothing_but_safetensors_beside_the_manifest_is_fetched(file: str, tmp_path: Path) -> None:
     manifest = save_team(tmp_path / "team") / "manifest.toml"
     manifest.write_text(manifest.read_text().replace("expert-1.safetensors", file))
-    with served(tmp_path) as address, pytest.raises(DamagedFile, match=r"expected files \*\.safetensors"):
+    with served(tmp_path) as address, pytest.raises(DamagedFile, match=r"expected only \*\.safetensors files beside"):
         weights.folder_of(f"{address}/team")
 
 
@@ -273,7 +273,7 @@ def with_hub(team: Path, monkeypatch: pytest.MonkeyPatch, *, tells_sizes: bool =
 def test_a_file_of_a_hub_is_bounded_too(tells_sizes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = with_hub(save_team(tmp_path / "team"), monkeypatch, tells_sizes=tells_sizes)
     monkeypatch.setattr(weights, "LARGEST", 100)
-    with pytest.raises(MoemctsError, match=r"expert-0\.safetensors of hf:someone/noughts: it has more than the 100"):
+    with pytest.raises(MoemctsError, match=r"expert-0\.safetensors of hf:someone/noughts: it is larger than the 100"):
         weights.folder_of("hf:someone/noughts")
     assert len(asked) == 1 + (not tells_sizes), "what is known to be too large is not downloaded"
 

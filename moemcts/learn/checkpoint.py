@@ -215,7 +215,7 @@ def read_manifest(folder: Path, game: Game) -> Mapping[str, Any]:
     manifest = read_toml(folder / MANIFEST)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
         raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
-    checked(_Manifest, manifest, f"{folder / MANIFEST} is no manifest of experts")
+    checked(_Manifest, manifest, f"{folder / MANIFEST} is not a valid manifest of experts")
     if "precision" in manifest:
         raise ForeignData(f"{folder} holds exported models; name the experts they are of, with precision=int8 if so")
     check_encoding(folder, manifest["game"], manifest["encoding"], game)

@@ -140,7 +140,9 @@ class ExpertAgent(Frozen):
             return f"batch has no effect without routing={QUEUE}"
         if not self.searches:
             drawing = (name for name, value in self.search.items() if name.startswith("temperature") and value)
-            return next((f"{name} has no effect with simulations=0, the likeliest move" for name in drawing), "")
+            return next(
+                (f"{name} has no effect with simulations=0, which plays the likeliest move" for name in drawing), ""
+            )
         idle = self._search(game).idle()
         return next((f"{name} has no effect {reason}" for name, reason in idle if self.search.get(name)), "")
 

@@ -46,8 +46,8 @@ def check_limits(references: Sequence[str], game: Game, limits: Mapping[str, Any
     for name in limits:
         if not any(name in now and name not in before for now, before in zip(found, own, strict=True)):
             raise UsageError(
-                f"--{name} has no effect here: no agent takes it and names no limit of its own, as uct?simulations=100 "
-                "does; leave it out"
+                f"--{name} has no effect here: every agent either names its own limit, as uct?simulations=100 "
+                "does, or takes none of this kind; leave it out"
             )
 
 

@@ -53,7 +53,7 @@ def play(agent: RandomAgent, *, max_parallel: int) -> list[GameRecord]:
     [
         ("raises", "crash", "fragile in seat 0: KeyError: 'corner\\nof the board'"),
         ("knows", "timeout", "fragile in seat 0: too slow"),
-        ("answers", "illegal move", "fragile in seat 0: action 8 is not legal at ply"),
+        ("answers", "illegal move", "fragile in seat 0: action 8 is illegal at ply"),
     ],
 )
 @pytest.mark.parametrize("max_parallel", [1, 7, 40])
@@ -120,7 +120,7 @@ def test_a_policy_that_is_none_is_a_failure(policy: Any) -> None:
 
     (record,) = play_games(NativeTicTacToe(), [Lineup(agents=[Listing(), RandomAgent()], seed=0)])
     assert record.failure is not None
-    assert "in seat 0: expected a Policy, with a share for each of its actions, got " in record.failure
+    assert "in seat 0: expected a Policy with one share per action, got " in record.failure
 
 
 class Valuer(RandomAgent):
@@ -180,10 +180,10 @@ def test_only_plain_numbers_are_handed_on_as_they_are(told: dict[str, Any]) -> N
     [
         ({"value": float("nan")}, "expected a finite value, got nan"),
         ({"value": np.float32("inf")}, "expected a finite value, got inf"),
-        ({"value": "much"}, "expected value of the Decision to be a number, got 'much'"),
-        ({"nodes": 1.5}, "expected nodes of the Decision to be a whole number, got 1.5"),
-        ({"nodes": np.eye(2)}, "expected nodes of the Decision to be a whole number, got array([[1., 0.], [0., 1.]])"),
-        ({"action": None}, "expected action of the Decision to be a whole number, got None"),
+        ({"value": "much"}, "expected the Decision's value to be a number, got 'much'"),
+        ({"nodes": 1.5}, "expected the Decision's nodes to be a whole number, got 1.5"),
+        ({"nodes": np.eye(2)}, "expected the Decision's nodes to be a whole number, got array([[1., 0.], [0., 1.]])"),
+        ({"action": None}, "expected the Decision's action to be a whole number, got None"),
     ],
 )
 def test_numbers_that_are_none_cost_the_game(told: dict[str, Any], reason: str, tmp_path: Path) -> None:

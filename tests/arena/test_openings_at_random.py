@@ -144,5 +144,7 @@ def test_players_that_are_no_tuple_are_told_of_before_a_game_begins() -> None:
         def initial_state(self, seed: int = 0) -> TreeState:
             return Alone(self.rules)
 
-    with pytest.raises(UnlawfulGame, match=r"hashed-tree .*: expected active_players, a tuple of players .* gave 0"):
+    with pytest.raises(
+        UnlawfulGame, match=r"hashed-tree .*: expected active_players to be a tuple of players .* gave 0"
+    ):
         usual_random_plies(Game(TreeGame(4, 2, 4, 6, False)))

@@ -60,7 +60,7 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
         (["export", "weights:chess", "--precision", "auto"], "expected --precision float32 or int8, got 'auto'"),
         (["export", "weights:chess", "--precision", "int9"], "did you mean 'int8'?"),
         (["play", "--game", "tictactoe", "--against", ""], "expected an agent, a folder of experts or weights:NAME"),
-        (["match", "--game", "openspiel:", "--agent", "random"], "expected a name behind 'openspiel:'"),
+        (["match", "--game", "openspiel:", "--agent", "random"], "expected a name after 'openspiel:'"),
         (["networks", "resnet", "--game", "tictactoe", "--measure", "mlp"], "resnet has no effect with --measure"),
         # Before anything is checked: of chess that takes a while.
         (

@@ -35,7 +35,7 @@ def test_a_fitted_gate_is_a_gate_everywhere(moemcts, data: Path, tmp_path: Path)
     code, out, _ = moemcts("check", "tictactoe", "--games", 3, "--gate", "gates/two.safetensors")
     assert code == 0
     assert "gate gates/two.safetensors\n  ok  weights are [N, K]" in out
-    assert "gate kmeans\n  not checked: gate 'kmeans' is fitted to data first" in out
+    assert "gate kmeans\n  not checked: gate 'kmeans' has to be fitted to data first" in out
     assert "gate learned\n  ok" in out
 
     for name, complaint in (("nope", "no gate named 'nope'"), ("plies?cuts=9,3", "cuts"), ("gone.safetensors", "gone")):
@@ -98,7 +98,7 @@ def test_experts_and_gate_are_trained_together(moemcts, data: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
-        ("run --game tictactoe --gate kmeans", 2, "gate 'kmeans' is fitted to data first: moemcts gate fit"),
+        ("run --game tictactoe --gate kmeans", 2, "gate 'kmeans' has to be fitted to data first: moemcts gate fit"),
         ("run --game tictactoe --gate learned", 2, "gate 'learned' is trained together with its experts"),
         ("run --game tictactoe --gate plies --scheme mixture", 2, "expected --gate learned, got 'plies'"),
         (

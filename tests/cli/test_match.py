@@ -300,9 +300,9 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent flat --openings a --random-plies 0", "--random-plies has no effect with --open"),
         (
             "--agent random --agent uct?simulations=5 --simulations 9",
-            "--simulations has no effect here: no agent takes it",
+            "--simulations has no effect here: every agent",
         ),
-        ("--agent random --agent uct --nodes 9", "--nodes has no effect here: no agent takes it"),
+        ("--agent random --agent uct --nodes 9", "--nodes has no effect here: every agent"),
         ("--agent random --agent flat?playouts=1 --seconds 0.1", "--seconds has no effect here"),
         ("--agent random --agent flat --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent flat --replays a.pgn", "no replay format named 'pgn'"),
@@ -313,7 +313,7 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent uct?simulations=1.5", "agent 'uct': expected simulations as whole number, got 1.5"),
         ("--agent random --agent uct?c=high", "agent 'uct': expected c as number, got 'high'"),
         ("--agent random --agent uct?c=1&c=2", "expected option 'c' once in 'uct?c=1&c=2', got it twice"),
-        ("--agent random --agent no/such/folder?nodes=9", "no agent or folder of experts 'no/such/folder'"),
+        ("--agent random --agent no/such/folder?nodes=9", "no agent or folder of experts named 'no/such/folder'"),
         ("--agent random --agent flat --agent-timeout inf", "at most 86400 seconds per decision, got inf"),
         ("--agent random --agent flat --openings /dev/zero", "expected a file of openings, but /dev/zero is none"),
     ],
@@ -351,7 +351,7 @@ def test_limits_are_those_of_agents_that_take_them_and_name_none() -> None:
         "uct?simulations=8&c=1.4", "uct?simulations=4&c=1.4", "uct?seconds=0.1&c=1.4", "flat?playouts=512", "random"
     ]  # fmt: skip
     check_limits(["random", "uct"], game, {"simulations": 8})
-    with pytest.raises(UsageError, match="--simulations has no effect here: no agent takes it"):
+    with pytest.raises(UsageError, match="--simulations has no effect here: every agent"):
         check_limits(["random", "uct?seconds=0.1"], game, {"simulations": 8})
 
 

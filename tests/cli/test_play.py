@@ -67,7 +67,7 @@ def test_simulations_that_nobody_takes_are_refused(
     where: str, against: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(f"--game tictactoe --against {against} --simulations 50{where}", monkeypatch) == 2
-    assert "--simulations has no effect here: no agent takes it" in capsys.readouterr().err
+    assert "--simulations has no effect here: every agent" in capsys.readouterr().err
 
 
 def test_simulations_are_those_of_an_agent_without_a_network_too(

@@ -95,7 +95,7 @@ def test_a_match_of_a_game_that_gives_what_none_may_ends_with_a_line(workers: in
     done = call("match", "--game", "broken", *agents, "--workers", workers, plugins=tmp_path)
     assert done.returncode == 1
     wrong = "expected returns in [-1, 1], the game gave [5.0, -5.0]"
-    told = f"error: broken breaks the laws of games, see moemcts check: {wrong}"
+    told = f"error: broken breaks the laws of games, see `moemcts check`: {wrong}"
     assert [line for line in done.stderr.splitlines() if not line.startswith("match: ")] == [told]
 
 
@@ -118,9 +118,11 @@ def register_gates():
     done = call("check", "tictactoe", "--games", "1", "--network", network, plugins=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(
-        "error: gate 'nameless' is wrong: expected a name and phase_names, a tuple of text, got "
+        "error: gate 'nameless' is invalid: expected a name and phase_names, a tuple of strings, got "
     )
-    assert re.search(r"; gate 'beyond' is wrong: expected phases \[\d+\] below 2, got 2 to 2\n$", done.stderr)
+    assert re.search(
+        r"; gate 'beyond' is invalid: expected phases of shape \[\d+\] below 2, got 2 to 2\n$", done.stderr
+    )
     assert "agent random\n  ok" in done.stdout
     assert f"network {network}\n  ok  logits are [N, A]" in done.stdout
 
@@ -134,7 +136,7 @@ def register_gates():
     plugin(tmp_path, "misspelt", f"class Broken(TicTacToe):\n{SPEC}{GAME}{gates}")
     done = call("check", "broken", "--games", "1", plugins=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    told = "for games that there are: nobody registers the game 'brokn' of gate 'lead'"
+    told = "for games that there are: gate 'lead' is for the game 'brokn', which no plugin registers"
     assert f"not checked: what its plugin registers is {told}\n" in done.stdout
     assert "brokn" not in call("check", "tictactoe", "--games", "1", plugins=tmp_path).stdout
 

@@ -218,7 +218,7 @@ def test_a_full_disk_is_one_line_and_the_training_goes_on_later(
     assert left.value.code == 1
     error = capsys.readouterr().err
     assert "No space left on device" in error
-    assert "what was there is intact" in error
+    assert "what was there before is intact" in error
     assert "Traceback" not in error
     monkeypatch.setattr(os, "fsync", real)
     assert moemcts("train", "--resume", out).returncode == 0

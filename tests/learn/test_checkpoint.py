@@ -168,7 +168,7 @@ def test_fields_of_another_type_are_named(tmp_path: Path, path: list[Any], value
     write_toml(tmp_path / "manifest.toml", manifest)
     with pytest.raises(DamagedFile) as error:
         load_experts(tmp_path, TicTacToe(), plugins())
-    assert str(error.value) == f"{tmp_path / 'manifest.toml'} is no manifest of experts: {told}"
+    assert str(error.value) == f"{tmp_path / 'manifest.toml'} is not a valid manifest of experts: {told}"
 
 
 @pytest.mark.parametrize("path", [["format"], ["gate", "fingerprint"], ["encoding"], ["experts", 1, "file"]])
@@ -180,7 +180,9 @@ def test_fields_that_are_missing_are_named(tmp_path: Path, path: list[Any]) -> N
         table = table[key]
     del table[path[-1]]
     write_toml(tmp_path / "manifest.toml", manifest)
-    with pytest.raises(DamagedFile, match=rf"is no manifest of experts: {'.'.join(map(str, path))} is missing$"):
+    with pytest.raises(
+        DamagedFile, match=rf"is not a valid manifest of experts: {'.'.join(map(str, path))} is missing$"
+    ):
         load_experts(tmp_path, TicTacToe(), plugins())
 
 

@@ -50,7 +50,7 @@ class Shifted(PlyGate):
         (lambda size: np.full((size, 2), 0.7, np.float32), "got 0.7, 0.7 for one"),
         (lambda size: np.full((size, 3), 1 / 3, np.float32), r"got \(\d+, 3\)"),
         (lambda size: [[0.0, 1.0]] * size, "got list"),
-        (lambda size: np.tile([True, False], (size, 1)), "got bool and no floating numbers"),
+        (lambda size: np.tile([True, False], (size, 1)), "got bool, not floating-point numbers"),
     ],
 )
 def test_what_is_no_weight_is_said_before_anything_is_learned(
@@ -61,7 +61,7 @@ def test_what_is_no_weight_is_said_before_anything_is_learned(
             return weigh(len(views))
 
     make_data(tmp_path, num_samples=40)
-    with pytest.raises(MoemctsError, match=rf"gate 'plies' is wrong: expected weights \(\d+, 2\) .*{what}"):
+    with pytest.raises(MoemctsError, match=rf"gate 'plies' is invalid: expected weights of shape \(\d+, 2\), .*{what}"):
         Dataset.open(tmp_path, TicTacToe()).phase_weights(Wrong([5]))
 
 
@@ -72,7 +72,7 @@ def test_a_phase_that_there_is_not_is_said(phases: Any) -> None:
             return phases
 
     game = TicTacToe()
-    with pytest.raises(MoemctsError, match=r"gate 'plies' is wrong: expected phases \[1\] below 2, got "):
+    with pytest.raises(MoemctsError, match=r"gate 'plies' is invalid: expected phases of shape \[1\] below 2, got "):
         Wrong([5]).weights(game.views([(game.initial_state(), 0)]))
 
 

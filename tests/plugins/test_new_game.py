@@ -92,7 +92,7 @@ def test_what_the_plugin_raises_is_a_line_that_names_it(plugin: Path, tmp_path: 
     answer = run(*words, path=broken, ok=False)
     assert "Traceback" not in answer
     assert f"error: plugin '{NAME}' raised LookupError: no heap in play (moemcts_my_heap.py:" in answer
-    assert "moemcts check looks for such mistakes" in answer
+    assert "`moemcts check` finds such mistakes" in answer
 
 
 def test_what_a_module_beside_the_plugins_raises_is_a_line_too(plugin: Path, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_what_cannot_be_searched_says_why(name: str, reason: str) -> None:
 def test_more_players_than_the_search_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # No game of perfect information has as many as 32: here 4 are too many.
     monkeypatch.setattr("moemcts.game.MAX_PLAYERS", 3)
-    reason = r"openspiel:pig\(players=4\) cannot be searched here: expected a num_players of 3 or fewer, got 4"
+    reason = r"openspiel:pig\(players=4\) cannot be searched here: expected num_players to be at most 3, got 4"
     with pytest.raises(UsageError, match=reason):
         make("pig(players=4)")
     assert moemcts_openspiel.why_not("pig(players=4)").count("\n") == 0

@@ -79,14 +79,14 @@ def test_gates_that_a_game_could_not_tell_apart_are_refused() -> None:
 
 
 def test_a_gate_whose_name_would_be_read_as_a_file_is_refused() -> None:
-    line = r"plugin 'plugin 0': expected another name than 'x.safetensors' for a gate: one that ends with .safetensors"
+    line = r"plugin 'plugin 0': expected a name other than 'x.safetensors' for a gate: names that end with .safetensors"
     with pytest.raises(UsageError, match=line):
         found(module(gates=[gate(name="x.safetensors")]))
 
 
 @pytest.mark.parametrize("name", ["experts:x", "weights:x", "weights:", "hf:me/x", "https://me.example/x"])
 def test_an_agent_whose_name_would_be_read_as_that_of_experts_is_refused(name: str) -> None:
-    line = f"plugin 'plugin 0': expected another name than '{name}' for an agent: one that begins with .*: is read"
+    line = f"plugin 'plugin 0': expected a name other than '{name}' for an agent: names that begin with .*: are read"
     with pytest.raises(UsageError, match=line):
         found(module(agents=[gate(name=name)]))
     found(module(agents=[gate(name=name.replace(":", "-"))]))
@@ -116,11 +116,11 @@ def test_an_agent_without_a_name_is_told_by_what_it_lacks() -> None:
         return []
 
     for agent, line in [
-        (SimpleNamespace(act=act), "expected its name as text, got None$"),
+        (SimpleNamespace(act=act), "expected its name to be a string, got None$"),
         (SimpleNamespace(name="mine"), "expected a method act, got None$"),
     ]:
         plugins = found(module(agents=[Registration("mine", lambda game, agent=agent: agent, "an agent")]))
-        with pytest.raises(MoemctsError, match=f"agent 'mine' is wrong: {line}"):
+        with pytest.raises(MoemctsError, match=f"agent 'mine' is invalid: {line}"):
             plugins.agent("mine", NativeTicTacToe())
 
 
@@ -137,7 +137,7 @@ def test_an_unknown_name_of_any_kind_says_what_did_not_load(monkeypatch: pytest.
     points = [*importlib.metadata.entry_points(group=GROUP), EntryPoint("mine", "no_such_module", GROUP)]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
     loaded, game = plugins.__wrapped__(), NativeTicTacToe()
-    why = "plugin 'mine' did not load: ModuleNotFoundError: No module named 'no_such_module'"
+    why = "plugin 'mine' failed to load: ModuleNotFoundError: No module named 'no_such_module'"
     for make in (
         lambda: loaded.game("mine"),
         lambda: loaded.gate("mine", game),
@@ -159,7 +159,7 @@ def test_a_game_whose_spec_has_another_name_says_what_would_not_be_found() -> No
     ):
         found(module(games=games, gates=[gate("crosses")])).game("crosses")
     searched = [Registration("crosses", Renamed, "a game", search={"c_init": 0.1}, settings={"network": "mlp"})]
-    with pytest.raises(MoemctsError, match="it and settings and search would not be found; its plugin names"):
+    with pytest.raises(MoemctsError, match="it and settings and search would not be found; in its plugin, name"):
         found(module(games=searched)).game("crosses")
     with pytest.raises(MoemctsError, match="under which it would not be found"):
         found(module(games=games)).game("crosses")
@@ -206,7 +206,7 @@ def test_a_class_in_place_of_what_it_makes_is_told_where_it_is_made() -> None:
     with pytest.raises(MoemctsError, match="game 'odd' cannot be made: its plugin returned the class NativeTicTacToe"):
         plugins.game("odd")
     plugins = found(module(gates=[Registration("odd", lambda game: SinglePhase, "a gate")]))
-    with pytest.raises(MoemctsError, match=r"expected one of its objects, as SinglePhase\(...\) makes"):
+    with pytest.raises(MoemctsError, match=r"expected an object, such as SinglePhase\(...\)"):
         plugins.gate("odd", NativeTicTacToe())
 
 
@@ -237,7 +237,7 @@ def test_a_hook_that_returns_no_list_is_named_with_its_plugin() -> None:
 
 def test_what_another_kind_alone_can_say_is_refused() -> None:
     odd = Registration("odd", lambda game: SinglePhase(), "a gate", runs_programs=True)
-    with pytest.raises(UsageError, match="runs_programs of 'odd' has no effect among gates, only agents have it"):
+    with pytest.raises(UsageError, match="runs_programs of 'odd' has no effect in gates, only in agents"):
         found(module(gates=[odd]))
 
 
@@ -252,14 +252,14 @@ def test_a_hook_with_an_argument_that_there_is_not_is_told_in_a_line() -> None:
 @pytest.mark.parametrize(
     ("values", "line"),
     [
-        ({"games": "dice-race"}, r"'x': expected games as a tuple of names such as \('my-game',\), got 'dice-race'"),
-        ({"games": ["go"]}, "expected games as a tuple"),
-        ({"found": "cuts"}, "expected found as a tuple of names"),
-        ({"make": 3}, "expected make to be called, got 3"),
-        ({"summary": None}, "expected a summary in a line, got None"),
+        ({"games": "dice-race"}, r"'x': expected games to be a tuple of names such as \('my-game',\), got 'dice-race'"),
+        ({"games": ["go"]}, "expected games to be a tuple"),
+        ({"found": "cuts"}, "expected found to be a tuple of names"),
+        ({"make": 3}, "expected make to be callable, got 3"),
+        ({"summary": None}, "expected summary to be a string, got None"),
         ({"default": "yes"}, "expected default to be True or False, got 'yes'"),
-        ({"search": ["c_init"]}, "expected search as a table"),
-        ({"name": "my game"}, r"expected a name without spaces and '\?', got 'my game'"),
+        ({"search": ["c_init"]}, "expected search to be a mapping"),
+        ({"name": "my game"}, r"expected a name without spaces or '\?', got 'my game'"),
         ({"name": ""}, "expected a name without spaces"),
     ],
 )
@@ -280,7 +280,7 @@ def test_what_a_plugin_registers_is_counted() -> None:
 def test_what_is_registered_for_a_game_that_nobody_registers_is_told() -> None:
     game = Registration("tiny", NativeTicTacToe, "a game")
     made = found(module(games=[game], gates=[gate("tiny")]), module(gates=[gate("tinny"), gate(name="everywhere")]))
-    strays = {"plugin 1": ["nobody registers the game 'tinny' of gate 'material'"]}
+    strays = {"plugin 1": ["gate 'material' is for the game 'tinny', which no plugin registers"]}
     assert {plugin: told for plugin, told in made.strays().items() if told} == strays
 
 
@@ -326,7 +326,7 @@ def test_a_maker_of_other_arguments_is_no_misuse_and_says_which_it_gets() -> Non
     plugins = found(module(gates=[Registration(*both, "cuts") for both in makers.items()]))
     game = NativeTicTacToe()
     for name, line in [("without", "without takes 0"), ("two", "two needs 2")]:
-        with pytest.raises(MoemctsError, match=f"'{name}' cannot be made: expected a maker that .* {line}") as told:
+        with pytest.raises(MoemctsError, match=f"'{name}' cannot be made: expected a factory that .* {line}") as told:
             plugins.gate(name, game)
         assert told.value.exit_code == 1
     with pytest.raises(UsageError, match="missing 1 required keyword-only argument: 'cuts'"):

@@ -86,7 +86,9 @@ def test_weights_to_be_are_asked_as_those_that_are_trained_will_be() -> None:
 def test_a_gate_with_more_weights_than_phases_is_told_where_its_cost_is_estimated() -> None:
     game = plugins().game("tictactoe")
     gate: Any = SimpleNamespace(name="wide", num_phases=2, weights=lambda views: np.full((len(views), 3), 1 / 3))
-    with pytest.raises(MoemctsError, match=r"gate 'wide' is wrong: expected weights \(1, 2\).*, got \(1, 3\)"):
+    with pytest.raises(
+        MoemctsError, match=r"gate 'wide' is invalid: expected weights of shape \(1, 2\).*, got \(1, 3\)"
+    ):
         Seen.of(gate, game, [[game.initial_state()]])
 
 

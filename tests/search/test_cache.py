@@ -235,7 +235,9 @@ def test_a_cache_that_makes_no_sense_is_refused() -> None:
         CachedEvaluator(UniformEvaluator(game.spec), size=0)
     with pytest.raises(UsageError, match="no cache_size with a queue, got 9"):
         resolve_agent("weights:pommerman?routing=queue&cache_size=9", game)
-    with pytest.raises(UsageError, match="no cache of answers that depend on their batch, got one of 9"):
+    with pytest.raises(
+        UsageError, match="no cache, as the evaluator's answers depend on their batch, got one of size 9"
+    ):
         resolve_agent("weights:pommerman?routing=majority&cache_size=9", game)
     assert "cache_size" not in SearchConfig().model_dump()
     assert SearchConfig(cache_size=4).model_dump()["cache_size"] == 4

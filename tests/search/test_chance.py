@@ -249,10 +249,10 @@ def test_rounding_of_low_precision_is_not_out_of_range() -> None:
 @pytest.mark.parametrize(
     ("numbers", "line"),
     [
-        ({"discount": 0.0}, "expected a discount"),
-        ({"discount": 1.5}, "expected a discount"),
-        ({"discount": 0.9, "utility_sum": 1.0}, "utility_sum 0 or None with a discount"),
-        ({"score_unit": 0.0}, "expected a score_unit above 0"),
+        ({"discount": 0.0}, "expected discount"),
+        ({"discount": 1.5}, "expected discount"),
+        ({"discount": 0.9, "utility_sum": 1.0}, "utility_sum to be 0 or None with a discount below 1"),
+        ({"score_unit": 0.0}, "expected score_unit to be above 0 and finite"),
     ],
 )
 def test_a_spec_refuses_numbers_that_mean_nothing(numbers: dict[str, float], line: str) -> None:
