@@ -317,7 +317,7 @@ def test_weights_are_listed_shown_and_found(
             assert command(words, monkeypatch) == 0
             assert "weights:noughts" in {row["reference"] for row in json.loads(capsys.readouterr().out)}
         assert command("weights --json show noughts", monkeypatch) == 2
-        assert "expected --json behind show" in capsys.readouterr().err
+        assert "expected --json after show" in capsys.readouterr().err
         assert command("weights show noughts", monkeypatch) == 0
         text = capsys.readouterr().out
         assert "loss 1.5" in text

@@ -78,7 +78,7 @@ def _core(facts: Facts) -> Iterator[Advice]:
         yield Advice("the core was compiled without optimisations: searches are slow", rebuild)
     if facts.is_checkout and facts.rust is None:
         yield Advice(
-            "no Rust: the core runs, but changes of native/ cannot be compiled",
+            "no Rust: the core runs, but changes to native/ cannot be compiled",
             "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh",
         )
     elif facts.rust is not None and facts.rust < RUST:
@@ -88,12 +88,12 @@ def _core(facts: Facts) -> Iterator[Advice]:
 
 def _networks(facts: Facts) -> Iterator[Advice]:
     if facts.gpu and not facts.is_gpu_used:
-        yield Advice(f"{facts.gpu} is there, and this PyTorch cannot use it", "pip install --force-reinstall torch")
+        yield Advice(f"{facts.gpu} is there, but this PyTorch cannot use it", "pip install --force-reinstall torch")
     if facts.is_gpu_used:
         return
     if "onnxruntime" not in facts.extras:
         yield Advice(
-            "networks run by PyTorch alone; ONNX Runtime is usually faster on a CPU, and runs int8", how_to_get("fast")
+            "networks run in PyTorch only; ONNX Runtime is usually faster on a CPU, and runs int8", how_to_get("fast")
         )
     elif "openvino" not in facts.extras and any(flag.startswith("amx") for flag in facts.cpu):
         yield Advice("the CPU has AMX, which OpenVINO uses for int8 and bfloat16", how_to_get("openvino"))
@@ -107,7 +107,7 @@ def _instructions(facts: Facts) -> Iterator[Advice]:
     if TORCH_LEVELS.index(used) < TORCH_LEVELS.index(best):
         capped = "ATEN_CPU_CAPABILITY" in facts.environment
         yield Advice(
-            f"the CPU has {best}, and PyTorch computes with {used}",
+            f"the CPU has {best}, but PyTorch computes with {used}",
             "unset ATEN_CPU_CAPABILITY" if capped else "pip install --upgrade --force-reinstall torch",
         )
     if best == "DEFAULT":
@@ -122,8 +122,8 @@ def _threads(facts: Facts) -> Iterator[Advice]:
     if facts.quota is not None and facts.quota < facts.cores:
         workers = max(1, int(facts.quota))
         yield Advice(
-            f"{facts.cores} cores are seen and the container gives the time of {facts.quota:g}: processes that "
-            "are one per core wait for each other",
+            f"{facts.cores} cores are visible, but the container has the time of {facts.quota:g}: with one "
+            "process per core, they wait for each other",
             f"moemcts run ... --workers {workers}",
         )
     asked = facts.environment.get("OMP_NUM_THREADS", "")
@@ -135,7 +135,7 @@ def _threads(facts: Facts) -> Iterator[Advice]:
         )
     if facts.load is not None and facts.load > allowed + 1:
         yield Advice(
-            f"{facts.load:.1f} processes want {allowed:g} cores: all speeds above are those of a busy machine",
+            f"{facts.load:.1f} processes compete for {allowed:g} cores: all speeds above are those of a busy machine",
             "top  # who they are; then moemcts doctor again",
         )
 
@@ -145,7 +145,7 @@ def _machine(facts: Facts) -> Iterator[Advice]:
         yield Advice("the CPU saves power: its clock is slow to rise", "sudo cpupower frequency-set -g performance")
     if facts.memory is not None and facts.memory < ENOUGH_MEMORY:
         yield Advice(
-            f"{facts.memory / GIB:.1f} GiB of memory are free, and a run has a process per core",
+            f"{facts.memory / GIB:.1f} GiB of memory are free, and a run starts one process per core",
             "moemcts run ... --workers 1",
         )
     if facts.shared is not None and facts.shared < ENOUGH_SHARED and "ray" in facts.extras:

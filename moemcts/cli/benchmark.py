@@ -59,7 +59,7 @@ def benchmark(
         for unit in units:
             typer.echo(f"{unit.name}: {', '.join(unit.gates)}")
         return
-    kept = "games that were finished are kept, the same command goes on"
+    kept = "finished games are kept, the same command resumes"
     with interruptible(progress, lambda: kept), exclusive(folder):
         rows = _work(do, units, workers, progress)
         report = leaderboard(rows, f"{suite.stem}, {preset}")
@@ -89,7 +89,7 @@ def _plan(unit: Unit) -> dict[str, Any]:
 def _work(do: UnitRunner, units: Sequence[Unit], count: int, progress: Any) -> list[dict[str, Any]]:
     from moemcts.work import num_cores, workers
 
-    crew = workers(min(count or num_cores(), len(units)), hint="the same command goes on")
+    crew = workers(min(count or num_cores(), len(units)), hint="the same command resumes")
     done: set[int] = set()
     at: dict[int, str] = {}
 

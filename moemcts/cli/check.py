@@ -86,7 +86,7 @@ def check(
         typer.echo(f"{kind} {what}")
         if is_broken and kind != "registration":
             # These checks play the game; they would blame the wrong part, or never end.
-            typer.echo("  not checked: the game is to be mended first")
+            typer.echo("  not checked: fix the game first")
             continue
         try:
             _report(kind, what, do)
@@ -152,12 +152,12 @@ def _check_registration(reference: str) -> list[Law]:
             except UsageError as error:
                 raise UsageError(f"{what}: {error}") from error
     except UsageError as error:
-        raise MoemctsError(f"game {reference} is registered with what there is not: {error}") from error
-    laws = [Law("settings, search and presets name what there is", len(tables))]
+        raise MoemctsError(f"game {reference} is registered with something that does not exist: {error}") from error
+    laws = [Law("settings, search and presets name only what exists", len(tables))]
     strays = [stray for lines in plugins().strays(entry.name).values() for stray in lines]
     return [
         *laws,
-        *(Law("what its plugin registers is for games that there are", 0, stray) for stray in strays),
+        *(Law("what its plugin registers is for games that exist", 0, stray) for stray in strays),
     ]
 
 

@@ -79,7 +79,7 @@ def generate(
     seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     progress = ConsoleProgress()
     with (
-        interruptible(progress, lambda: f"finished games are kept in {out}, the same command goes on"),
+        interruptible(progress, lambda: f"finished games are kept in {out}, the same command resumes"),
         exclusive(out),
         progress.task(f"games of {made.spec.name}", "samples") as advance,
     ):
@@ -169,8 +169,8 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float)
     lines = [
         (f"{name}: " if is_named else "") + f"{numbers['num_samples']:,} samples of {numbers['num_games']:,} games "
         f"of {lengths['shortest']:.0f} to {lengths['longest']:.0f} plies, {lengths['mean']:.1f} on average",
-        f"{100 * numbers['repeated']:.1f} % repeat an earlier position, "
-        f"{100 * numbers['searched']:.1f} % know the visits of a search",
+        f"{100 * numbers['repeated']:.1f} % repeat an earlier position, {100 * numbers['searched']:.1f} % have "
+        "the visits of a search",
         "",
     ]
     lines.append(_results(numbers["results"], score_unit).text())

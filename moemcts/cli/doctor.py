@@ -56,7 +56,7 @@ def doctor(
         typer.echo(section)
         for name, value in values.items():
             typer.echo(f"  {name:<22} {value}")
-    typer.echo("advice" if advice else "advice: none, nothing is slow that a command would mend")
+    typer.echo("advice" if advice else "advice: none; nothing is slow that a command could fix")
     for one in advice:
         typer.echo(f"  {one.what}\n    {one.command}")
 

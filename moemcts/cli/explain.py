@@ -130,9 +130,9 @@ def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:
     active = [mover for mover in state.active_players if mover != CHANCE]
     if not active:
         why = "chance moves" if state.active_players else "the game is over"
-        raise UsageError(f"expected a position in which a player moves, in {position!r} {why}")
+        raise UsageError(f"expected a position in which a player moves, but in {position!r} {why}")
     if player is not None and player not in active:
-        raise UsageError(f"expected a position in which player {player} moves, in {position!r} it is {active}")
+        raise UsageError(f"expected a position in which player {player} moves, but in {position!r} it is {active}")
     return state, active[0] if player is None else player
 
 
@@ -164,4 +164,4 @@ def _print_position(found: dict[str, Any]) -> None:
             move = f"{one['action']} {100 * one['probability']:.0f} %"
             said = move if answer == "policy" else f"{one['value']['answer']:+z.3f}"
             rows.append([one["expert"], f"{one['weight']:.2f}", answer, said, words])
-    typer.echo(Table(["expert", "weight", "answer", "", "planes that made it"], rows).text())
+    typer.echo(Table(["expert", "weight", "answer", "", "planes that contribute most"], rows).text())

@@ -56,7 +56,7 @@ def export(
 
     if precision in ("bf16", AUTO):
         raise UsageError(
-            f"expected --precision float32 or int8, got {precision!r}, which is chosen where a float32 model is run"
+            f"expected --precision float32 or int8, got {precision!r}, which is chosen when a float32 model is run"
         )
     if precision not in EXPORTED:
         raise unknown_name("precision", precision, EXPORTED)
@@ -100,7 +100,7 @@ def _describe(manifest: dict[str, Any], folder: Path) -> str:
     counts = ", ".join(f"{count} {phase}" for phase, count in manifest["positions"]["counts"].items())
     lines = [f"{folder}: {manifest['precision']}, positions: {counts} ({manifest['positions']['source']})"]
     if missing := [phase for phase, count in manifest["positions"]["counts"].items() if not count]:
-        lines.append(f"  no position of {', '.join(missing)} was met; a dataset that has some can be given with --data")
+        lines.append(f"  no position of {', '.join(missing)} was met; give a dataset that has some with --data")
     for entry in manifest["experts"]:
         if "largest_error" in entry:
             lines.append(

@@ -152,7 +152,7 @@ def _check_file(path: Path, game: Game) -> None:
     try:
         GateFile.read(path, game)
     except MoemctsError as error:
-        raise UsageError(f"{path} would be written over: {error}; give another --out, or remove it") from None
+        raise UsageError(f"{path} would be overwritten: {error}; give another --out, or remove it") from None
 
 
 def _features(name: str, experts: Path | None, expert: int | None, game: Game) -> Features | None:

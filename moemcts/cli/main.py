@@ -90,7 +90,7 @@ def _run() -> None:
 
         if os.environ.get(_TRACEBACK) or not (told := plugins().plugin_of_error(error)):
             raise
-        _leave(f"error: {told}; with {_TRACEBACK}=1 all calls are shown", 1)
+        _leave(f"error: {told}; set {_TRACEBACK}=1 to see the traceback", 1)
     sys.exit(code)  # type: ignore[arg-type]
 
 
@@ -99,7 +99,7 @@ def _check_folder() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        _leave(f"error: expected to be called in a folder that is there: {error.strerror}; change to another one", 1)
+        _leave(f"error: expected the current folder to exist: {error.strerror}; change to another one", 1)
 
 
 def _exit_code(app: Callable[..., object]) -> object:

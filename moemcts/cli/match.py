@@ -232,7 +232,9 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
     if played.suite is not None and played.suite.complaint:
         progress.say(f"warning: {played.suite.complaint}")
     if played.is_timed and played.plan.num_workers != 1:
-        progress.say("warning: an agent is limited by time, so games are played one after the other, not by --workers")
+        progress.say(
+            "warning: an agent is limited by time, so games are played one after the other, not in --workers processes"
+        )
     left = played.plan.num_games % played.num_seatings
     if left and played.plan.num_games > played.num_seatings:
         whole = played.plan.num_games - left + played.num_seatings
@@ -244,7 +246,7 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
 
     def kept() -> str:
         games = f"{counted(standing.num_games, 'finished game')} {'is' if standing.num_games == 1 else 'are'}"
-        return f"{games} in {out}, the same command goes on" if out else ""
+        return f"{games} in {out}, the same command resumes" if out else ""
 
     with interruptible(progress, kept), progress.task("match", "games", standing.describe) as advance:
 

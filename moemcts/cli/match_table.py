@@ -96,7 +96,7 @@ def _few(num_games: int) -> str:
 
 
 def _few_games(num_games: int) -> list[str]:
-    return [f"fewer than {FEW_GAMES} games tell little"] if num_games < FEW_GAMES else []
+    return [f"fewer than {FEW_GAMES} games say little"] if num_games < FEW_GAMES else []
 
 
 def _many(result: DuelResult) -> Table:

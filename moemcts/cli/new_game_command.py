@@ -45,15 +45,15 @@ def new_game(
     if not NAME.fullmatch(name):
         raise UsageError(f"expected a name of small letters, digits and hyphens, such as my-game, got {name!r}")
     if name in plugins().games:
-        raise UsageError(f"there is a game named {name!r} already; `moemcts games` lists them")
+        raise UsageError(f"there is already a game named {name!r}; `moemcts games` lists them")
     module = f"moemcts_{name.replace('-', '_')}"
     if importlib.util.find_spec(module) is not None:
         raise UsageError(
-            f"there is a package {module} already, which a plugin of that name would hide; give another name"
+            f"there is already a package named {module}, which a plugin of that name would hide; give another name"
         )
     folder = out or Path(f"moemcts-{name}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise MoemctsError(f"expected a new or empty folder, {folder} is there already")
+        raise MoemctsError(f"expected a new or empty folder, but {folder} already exists")
     words = name.split("-")
     marks = {
         "@NAME@": name,

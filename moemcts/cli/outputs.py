@@ -23,7 +23,7 @@ def check_place(folder: Path) -> None:
     if not there.is_dir():
         raise UsageError(f"expected a folder to write to, but {there} is a file; give another --out")
     if not os.access(there, os.W_OK):
-        raise MoemctsError(f"cannot write {folder}: nothing may be written to {there}; give another --out")
+        raise MoemctsError(f"cannot write {folder}: {there} is not writable; give another --out")
 
 
 def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
@@ -38,8 +38,8 @@ def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
     found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     if found:
         raise UsageError(
-            f"expected a new or empty folder for the {noun}, or one to go on in, but {folder} holds other things, such "
-            f"as {found[0]}; give another --out"
+            f"expected a new or empty folder for the {noun}, or one to resume, but {folder} holds other things, "
+            f"such as {found[0]}; give another --out"
         )
 
 
@@ -64,7 +64,7 @@ def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path], mark: str) -> 
             raise MoemctsError(f"cannot write {path}: {error.strerror or error}") from error
     for path in ours:
         if path.exists() and (head := path.open("rb").read(4096)) and mark.encode() not in head:
-            raise UsageError(f"{path} is no file of games of a match; give another file or remove this one")
+            raise UsageError(f"{path} is not a file of match games; give another file or remove this one")
 
 
 def check_room(folder: Path, expected: Estimate) -> None:

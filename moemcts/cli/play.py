@@ -115,7 +115,7 @@ def _serve(
 
     def ready(address: str) -> None:
         typer.echo(address)
-        typer.echo("the page is open to this machine alone; Ctrl-C ends it", err=True)
+        typer.echo("the page is served to this machine only; Ctrl-C stops it", err=True)
         if not no_browser:
             import webbrowser
 
@@ -173,7 +173,7 @@ class Person:
             except (EOFError, RuntimeError):
                 # A missing standard input raises RuntimeError. The newline ends the line of the prompt.
                 typer.echo()
-                raise _Left("expected a move, the input has ended") from None
+                raise _Left("expected a move, but the input has ended") from None
             if text.lower() in QUIT and text not in names:
                 raise _Left
             if text == LIST and text not in names:

@@ -87,7 +87,7 @@ def _prepared(
     if out is not None:
         check_place(out)
     if data is not None and not data.exists():
-        raise UsageError(f"expected a file of games or a dataset, there is nothing at {data}")
+        raise UsageError(f"expected a file of games or a dataset, found nothing at {data}")
     sizes = papers.size(preset, changes)
     folder = (out or Path("runs") / f"papers-{preset}").absolute()
     return Reproduction(papers, papers.find(name), sizes, folder, data)
@@ -101,7 +101,7 @@ def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
 
     progress = ConsoleProgress()
     name = run.experiment.name
-    kept = "all that was finished is kept, the same command goes on"
+    kept = "everything finished is kept, the same command resumes"
     with interruptible(progress, lambda: kept), exclusive(run.folder):
         run.work(partial(run_command, command_line), progress.say)
         report = run.report()

@@ -107,8 +107,8 @@ def run(
             raise UsageError("--scheme has no effect without a gate, which makes experts; leave it out, or name one")
     elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
         raise UsageError(
-            "expected --resume with --gate, --scheme, --network, --single-network, --workers and --set at most: a run "
-            "goes on with the settings in its config.toml"
+            "expected --resume with at most --gate, --scheme, --network, --single-network, --workers and --set: "
+            "a run goes on with the settings in its config.toml"
         )
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)
@@ -135,7 +135,7 @@ def run(
             typer.echo(report.summary)
 
     started = time.monotonic()
-    kept = f"all that was finished is kept. Go on: moemcts run --resume {experiment.folder}"
+    kept = f"everything finished is kept. To resume: moemcts run --resume {experiment.folder}"
     with interruptible(progress, lambda: kept), followed(experiment.folder, is_wanted=tensorboard):
         finish(experiment, progress, tell)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")

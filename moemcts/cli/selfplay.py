@@ -84,7 +84,7 @@ def selfplay(
         run = SelfPlay.prepare(folder, settings)
     elif out or preset or config or changes or {*given.options} - {"generations"}:
         raise UsageError(
-            "expected --resume alone, or with --generations: self-play goes on with the settings in its config.toml"
+            "expected --resume alone or with --generations: self-play goes on with the settings in its config.toml"
         )
     else:
         run = SelfPlay.load(resume, allow_programs=allow_programs)
@@ -113,7 +113,7 @@ def selfplay(
         typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
 
     started = time.monotonic()
-    kept = f"all that was finished is kept. Go on: moemcts selfplay --resume {run.folder}"
+    kept = f"everything finished is kept. To resume: moemcts selfplay --resume {run.folder}"
     with interruptible(progress, lambda: kept):
         finish(run, progress, tell)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")

@@ -103,8 +103,8 @@ def read_settings(
     left = _left(says, file, kind)
     if given.preset and file and not left - {"summary"}:
         raise UsageError(
-            f"--preset {preset} has no effect beside --config {given.config}, which says all that it does; leave one "
-            "of them out"
+            f"--preset {preset} has no effect beside --config {given.config}, which sets everything that the "
+            "preset sets; leave one of them out"
         )
     layers = {path: value for path, value in layers.items() if path in left or path not in says}
     merge(values, {**layers, **explicit})
@@ -144,7 +144,7 @@ def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configu
     for path, other in replaced(type(configuration), flat(values)).items():
         if path in explicit:
             raise UsageError(
-                f"{path} has no effect where {other} is given, {lookup(values, other)!r}; leave one of them out"
+                f"{path} has no effect if {other} is given, {lookup(values, other)!r}; leave one of them out"
             )
     # A file written by a run contains all settings, not only those that the user chose.
     said = explicit.keys() - (file if "summary" in file else ())
@@ -179,5 +179,5 @@ def games_at(place: Path | None) -> dict[str, str]:
     if place is None:
         return {}
     if not place.exists():
-        raise UsageError(f"expected --data as a dataset's folder or a file of games, there is neither at {place}")
+        raise UsageError(f"expected --data to be a dataset's folder or a file of games, found neither at {place}")
     return {"data.games" if place.is_file() else "data.folder": str(place.absolute())}

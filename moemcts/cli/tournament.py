@@ -128,7 +128,7 @@ def tournament(
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / GAMES,
     )
-    kept = f"finished games are kept in {out}, the same command goes on" if out else ""
+    kept = f"finished games are kept in {out}, the same command resumes" if out else ""
     with interruptible(ConsoleProgress(), lambda: kept):
         if preset is None:
             report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
@@ -267,7 +267,7 @@ def _numbers(option: str, text: str | None) -> list[int]:
     try:
         return [int(number) for number in (text or "").split(",") if number]
     except ValueError:
-        raise UsageError(f"expected --{option} as whole numbers apart by commas, got {text!r}") from None
+        raise UsageError(f"expected --{option} as whole numbers separated by commas, got {text!r}") from None
 
 
 def _print(report: Report) -> None:

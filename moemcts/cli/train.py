@@ -108,7 +108,7 @@ def train(
         typer.echo(report.summary + "\n")
         typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
 
-    kept = f"all that was finished is kept. Go on: moemcts train --resume {training.folder}"
+    kept = f"everything finished is kept. To resume: moemcts train --resume {training.folder}"
     with interruptible(progress, lambda: kept), followed(training.folder, is_wanted=tensorboard):
         finish(training, progress, tell)
     if not as_json:
@@ -137,7 +137,7 @@ def _tell_plan(training: Training, progress: Progress, resume: Path | None, as_j
         [f"{number} of {len(plan.stages)}", one.learns_from, ", ".join(one.experts), one.samples, one.steps]
         for number, one in enumerate(plan.stages, 1)
     ]
-    caption = f"Samples and steps are about so many, by {plan.looked_at}; a stage may end earlier."
+    caption = f"Numbers of samples and steps are estimates from {plan.looked_at}; a stage may end earlier."
     progress.say(Table(["stage", "learns from", "experts", "samples", "steps"], rows, caption).text())
     progress.say(estimate_line(plan.estimate, resume))
     if as_json:

@@ -39,7 +39,7 @@ def _default(context: typer.Context, as_json: Json = False) -> None:
     if context.invoked_subcommand is None:
         list_weights(as_json)
     elif as_json:
-        raise UsageError(f"expected --json behind {context.invoked_subcommand}")
+        raise UsageError(f"expected --json after {context.invoked_subcommand}")
 
 
 def list_weights(as_json: Json = False) -> None:
@@ -52,7 +52,7 @@ def list_weights(as_json: Json = False) -> None:
         print_json(found)
         return
     if not found:
-        typer.echo("no weights come with the games that are installed")
+        typer.echo("the installed games come with no weights")
         return
     print_rows([{name: f"{value:.1f}" if name == "MB" else value for name, value in row.items()} for row in found])
 
@@ -75,8 +75,8 @@ def show(experts: Named, as_json: Json = False) -> None:
         lines = _lines(found, strengths)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFile(
-            f"{folder / MANIFEST} is no manifest of experts, or {CARD} beside it no card: {error!r}; make or fetch the "
-            "experts again"
+            f"{folder / MANIFEST} is not a valid manifest of experts, or {CARD} beside it not a valid card: "
+            f"{error!r}; make or fetch the experts again"
         ) from error
     if not as_json:
         typer.echo(printable("\n".join(lines)))

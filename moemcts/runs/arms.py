@@ -101,7 +101,10 @@ def make_arms(
                 arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
     arms += [single_arm(network, f"{SINGLE} {network}") for network in single_networks]
     if twice := next((name for name, count in Counter(arm.name for arm in arms).items() if count > 1), ""):
-        raise UsageError(f"expected arms of different names, got two {twice!r}; give the gate another in gate_names")
+        raise UsageError(
+            f"expected arms with different names, got two named {twice!r}; give one of the gates another name in "
+            "gate_names"
+        )
     labels = file_labels([arm.name for arm in arms])
     return [replace(arm, label=label) for arm, label in zip(arms, labels, strict=True)]
 

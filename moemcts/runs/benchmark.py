@@ -98,7 +98,7 @@ class UnitRunner:
         if not begun.exists():
             return {}
         if not isinstance(before := read_json(begun), dict):
-            raise DamagedFile(f"{begun} does not say with which settings this was begun; remove {begun.parent}")
+            raise DamagedFile(f"{begun} does not say which settings this was begun with; remove {begun.parent}")
         return before
 
     def _load(self, folder: Path) -> Experiment:
@@ -232,5 +232,5 @@ def _row(unit: Unit, arm: Arm, budget: int, routing: str, contest: Contest) -> d
 
 def _read_kept(path: Path) -> list[dict[str, Any]]:
     if not isinstance(found := read_json(path), list):
-        raise DamagedFile(f"{path}: expected a list of rows; remove it to have them made again")
+        raise DamagedFile(f"{path}: expected a list of rows; remove it to make them again")
     return [checked_row(row, f"{path}, row {number}") for number, row in enumerate(found, 1)]

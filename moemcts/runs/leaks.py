@@ -25,7 +25,7 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
     if not learned & (apart or sources.training).parts:
         return ""
     if apart:
-        return f"{who} has learned from the {sources.kind} samples themselves. Compare on others."
+        return f"{who} learned from the {sources.kind} samples themselves. Compare on others."
     ours = {
         "data": sources.training.id,
         "validation": sources.training.id,
@@ -38,8 +38,8 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
     their_seed = manifest.get("seed", 0)
     how = f"with seed {their_seed}, not {seed}" if their_seed != seed else _difference(ours, theirs)
     return (
-        f"{who} has learned from the same data {how}: other games were held out from it, it has learned from some of "
-        "these. Compare on a test set, or with equal seeds and an equal split."
+        f"{who} learned from the same data {how}: other games were held out from it, so it learned from some of "
+        "these. Compare on a test set, or with the same seed and the same split."
     )
 
 
@@ -65,7 +65,7 @@ def _split_of(experts: Path) -> dict[str, Any]:
 def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """Returns a description of how another split differs from that of a run with the same seed."""
     if not theirs:
-        return "with a split that is not known here"
+        return "with an unknown split"
     if theirs["data"] != ours["data"]:
         return f"of which it saw {theirs['data']}, not {ours['data']}"
     if theirs["validation"] != ours["validation"]:

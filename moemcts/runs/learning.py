@@ -208,7 +208,7 @@ def games_file(config: LearningConfig) -> Path:
     """Returns the file of games that a run learns from; raises UsageError if it does not exist."""
     file = Path(config.data.games)
     if not file.is_file():
-        raise UsageError(f"expected a file of games, there is none at {file}")
+        raise UsageError(f"expected a file of games at {file}, found none")
     return file
 
 

@@ -80,7 +80,7 @@ class Match:
         elif plan.against is None:
             self._check_duel()
         elif plan.sprt is not None:
-            raise UsageError("expected a sequential test between agents that play each other, got --against")
+            raise UsageError("expected no --against with a sequential test, which needs agents that play each other")
 
     @property
     def is_solo(self) -> bool:
@@ -210,7 +210,7 @@ class Match:
         if self.plan.against is not None:
             raise UsageError(f"expected no --against, as {alone}; give every agent as --agent, the baseline first")
         if self.plan.sprt is not None:
-            raise UsageError(f"expected no sequential test, as {alone}, and nobody wins")
+            raise UsageError(f"expected no sequential test, as {alone}, so nobody wins")
 
     def _check_duel(self) -> None:
         names, most = self.plan.agents, len(self.game.spec.sides)
@@ -221,7 +221,7 @@ class Match:
                 "moemcts tournament plays more, and with --against each plays the same games against the same others"
             )
         if self.plan.sprt is not None and self.num_seatings != 2:
-            raise UsageError(f"expected two seatings for a sequential test, got {self.num_seatings}")
+            raise UsageError(f"a sequential test needs two seatings, got {self.num_seatings}")
 
     def _identity(self) -> dict[str, Any]:
         """Returns what else decides the games: backends, weights and limits."""

@@ -115,7 +115,7 @@ class PaperList(Frozen):
 
         def add(name: str, above: tuple[str, ...]) -> None:
             if name in above:
-                raise UsageError(f"{' needs '.join([*above, name])}: expected no circle")
+                raise UsageError(f"{' needs '.join([*above, name])}: expected no circular dependency")
             if name not in self.make:
                 raise unknown_name("step", name, self.make)
             for other in placeholders(self.command(name, is_given=is_given, preset=preset)):
@@ -134,7 +134,7 @@ class PaperList(Frozen):
             return made.given
         if not made.command or (made.presets and preset not in made.presets):
             raise UsageError(
-                f"preset {preset} wants real games for {name!r}: give a file of games or a dataset with --data"
+                f"preset {preset} needs real games for {name!r}: give a file of games or a dataset with --data"
             )
         return made.command
 
@@ -157,9 +157,9 @@ def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> 
             found += shlex.split(sizes[alone]) if alone in sizes else [word.format_map({**sizes, **places})]
         return found
     except KeyError as error:
-        raise UsageError(f"{command!r} names {error}, which is no size and nothing that is made") from None
+        raise UsageError(f"{command!r} names {error}, which is neither a size nor something that is made") from None
     except ValueError as error:
-        raise UsageError(f"expected words of a command in each size of {command!r}, got one with {error}") from None
+        raise UsageError(f"expected every size in {command!r} to be words of a command, got one with {error}") from None
 
 
 def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:
@@ -176,11 +176,11 @@ def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:
             *({one.name for one in experiments} & {one.name for one in part.experiment}),
         ]
         if twice:
-            raise UsageError(f"two plugins hand over {twice[0]!r} of papers")
+            raise UsageError(f"two plugins register {twice[0]!r} for papers")
         make |= part.make
         experiments += part.experiment
     if both := [name for values in sizes.values() for name in values if name in make]:
-        raise UsageError(f"papers: {both[0]!r} is a size and something that is made")
+        raise UsageError(f"papers: {both[0]!r} is both a size and something that is made")
     return PaperList(sizes=sizes, make=make, experiment=tuple(experiments))
 
 

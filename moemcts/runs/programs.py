@@ -29,15 +29,15 @@ def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
     workers = values.get("workers")
     if isinstance(workers, str) and workers.startswith(f"{HERE}://"):
         raise UsageError(
-            f"{where}: workers = {workers!r} is a cluster, from which code can be run here; "
-            "give --allow-programs if you trust where the settings come from"
+            f"{where}: workers = {workers!r} is a cluster, which could run code here; give --allow-programs if "
+            "you trust where the settings come from"
         )
     for path, value in texts(values):
         name = program_agent(value)
         if name:
             raise UsageError(
-                f"{where}: {path} = {value!r} runs a program of this machine by agent {name!r}; "
-                "give --allow-programs if you trust where the settings come from"
+                f"{where}: {path} = {value!r} runs a program on this machine through agent {name!r}; give "
+                "--allow-programs if you trust where the settings come from"
             )
 
 

@@ -69,7 +69,7 @@ class Reproduction:
         for step in self.steps:
             first = self.command(step)[0]
             if first not in commands:
-                raise UsageError(f"{self.experiment.name} needs `moemcts {first}`, which this version has not")
+                raise UsageError(f"{self.experiment.name} needs `moemcts {first}`, which this version does not have")
 
     def work(self, do: CommandLine, say: Callable[[str], None]) -> None:
         """Runs all steps that are not done yet; stores each step's output beside its folder."""

@@ -146,7 +146,7 @@ class Run(ABC, Generic[Config]):
             raise UsageError(f"expected a {cls.noun} with a {CONFIG} in {folder}, found none")
         kind = _read_environment(folder).get("kind", cls.kind)
         if kind != cls.kind:
-            raise UsageError(f"{folder} is no {cls.noun}; go on with it: {_COMMANDS.get(kind, kind)} --resume {folder}")
+            raise UsageError(f"{folder} is not a {cls.noun}; resume it: {_COMMANDS.get(kind, kind)} --resume {folder}")
         config: Any = validate(read_toml(folder / CONFIG), cls.config_type)
         if not allow_programs:
             refuse_programs(config, str(folder / CONFIG))
@@ -278,7 +278,7 @@ class Run(ABC, Generic[Config]):
         """Returns a description of the environment, with the command that started the run."""
         found = self.environment()
         if not (found.keys() >= {"moemcts", "torch", "python", "system"} and found.get("command")):
-            return f"- versions are not known: {self.folder / ENVIRONMENT} is missing or damaged"
+            return f"- versions unknown: {self.folder / ENVIRONMENT} is missing or damaged"
         return (
             f"- moemcts {found['moemcts']}, torch {found['torch']}, Python {found['python']}, {found['system']}\n"
             f"- `{as_typed([str(word) for word in found['command']])}`"
@@ -346,15 +346,15 @@ def _check_seed(config: RunConfig) -> None:
     """Raises UsageError if the training has a seed of its own: the run's seed decides everything."""
     if config.training.seed:
         raise UsageError(
-            f"training.seed has no effect in a run, got {config.training.seed}; use seed, which decides everything "
-            "that is random"
+            f"training.seed has no effect in a run, got {config.training.seed}; use seed, which decides "
+            "everything random"
         )
 
 
 def _check_free(folder: Path, noun: str) -> None:
     if (folder / CONFIG).exists():
         command = _COMMANDS.get(_read_environment(folder).get("kind", ""), _COMMANDS["experiment"])
-        raise UsageError(f"{folder} holds a run already; go on with it: {command} --resume {folder}")
+        raise UsageError(f"{folder} already holds a run; resume it: {command} --resume {folder}")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"expected a folder for the {noun}, but {folder} is a file")
     if (folder / MANIFEST).exists():

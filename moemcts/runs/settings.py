@@ -245,7 +245,7 @@ class ExperimentConfig(LearningConfig):
     @model_validator(mode="after")
     def _arms_fit(self) -> Self:
         if self.start and (others := self.all_networks[1:]):
-            raise ValueError(f"expected one network, that of {self.start}, got also {', '.join(others)}")
+            raise ValueError(f"expected only the network of {self.start}, got also {', '.join(others)}")
         lists = {"gates": self.gates, "schemes": self.schemes, "gate_names": self.gate_names}
         for kind, names in (lists | {"networks": self.all_networks}).items():
             if len(set(names)) < len(names):
@@ -255,7 +255,9 @@ class ExperimentConfig(LearningConfig):
         for i, scheme in enumerate(made):
             if scheme in made[:i]:
                 here = self.schemes[made.index(scheme)]
-                raise ValueError(f"expected different schemes, got {here!r} and, in other words, {self.schemes[i]!r}")
+                raise ValueError(
+                    f"expected different schemes, got {here!r} and {self.schemes[i]!r}, which is the same one"
+                )
         return self
 
 

@@ -121,7 +121,8 @@ def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[U
     """
     if not file.exists():
         raise UsageError(
-            f"expected a suite in {file}, there is none; benchmarks/suite.toml comes with the source code, or write one"
+            f"expected a suite in {file}, found none; use benchmarks/suite.toml, which comes with the source "
+            "code, or write one"
         )
     tables = read_toml(file)
     if size not in tables:

@@ -76,7 +76,7 @@ def training_plan(training: Training) -> TrainingPlan:
     if played is None:
         looked_at = f"{len(seen.plies):,} samples"
     else:
-        looked_at = f"{len(played.games)} games that were played for it"
+        looked_at = f"{len(played.games)} games played for this estimate"
     return TrainingPlan(
         stages=tuple(_stages(training, seen, sizes)),
         looked_at=looked_at,

@@ -56,7 +56,7 @@ TINY += ["--set", "search.simulations=4", "--set", "training.epochs=1", "--set",
         ("run --game pommerman --set nonsense", 2, "expected --set setting=value, got 'nonsense'"),
         ("run --gate steps", 2, "expected --game; one of"),
         ("run --resume nowhere", 2, "expected a run with a config.toml in nowhere, found none"),
-        ("run --resume nowhere --game pommerman", 2, "expected --resume with --gate"),
+        ("run --resume nowhere --game pommerman", 2, "expected --resume with at most --gate"),
         ("run --config none.toml", 2, "expected a file none.toml, found none"),
         ("match --game pommerman --agent sample", 2, "no agent named 'sample'; did you mean 'simple'?"),
         ("match --game pommerman --agent simple --agent simple", 2, "expected different agents"),
@@ -150,7 +150,7 @@ def test_the_tutorial_game_runs_from_data_to_report(finished: Path) -> None:
 def test_a_finished_run_is_not_run_again_by_accident(finished: Path) -> None:
     done = moemcts("run", "--game", "tictactoe", *TINY, "--out", finished)
     assert done.returncode == 2
-    assert "go on with it: moemcts run --resume" in done.stderr
+    assert "resume it: moemcts run --resume" in done.stderr
 
 
 def test_experts_play_matches_and_refuse_other_games(finished: Path, tmp_path: Path) -> None:

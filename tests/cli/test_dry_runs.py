@@ -61,7 +61,7 @@ def test_a_training_is_told_stage_by_stage(moemcts, tmp_path: Path) -> None:  # 
     words = ["phase 1 phase 0", "phase 0 phase 0", "phase 0 phase 1", "phase 1 phase 1"]
     assert [" ".join(line.split()[3:7]) for line in stages] == words
     assert all(int(line.split()[-1]) == -(-int(line.split()[-2]) // 256) for line in stages), "one epoch each"
-    assert "games that were played for it" in error
+    assert "games played for this estimate" in error
     assert "matches" not in next(line for line in lines if line.startswith("estimate: "))
     numbers = json.loads(moemcts(*command, "--json")[1])
     assert [one["experts"] for one in numbers["stages"]] == [["phase 0"], ["phase 0"], ["phase 1"], ["phase 1"]]

@@ -50,7 +50,7 @@ def test_sigterm_keeps_what_ctrl_c_keeps(  # type: ignore[no-untyped-def]
     monkeypatch.setattr("moemcts.arena.tournament.play_tournament", lambda *_, **__: ending())
     code, _, error = moemcts(*TOURNAMENT.split())
     assert code == 128 + signal.SIGTERM
-    assert "interrupted; finished games are kept in ours, the same command goes on\n" in error
+    assert "interrupted; finished games are kept in ours, the same command resumes\n" in error
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -84,7 +84,7 @@ def test_an_error_that_is_made_of_ctrl_c_keeps_what_ctrl_c_keeps(  # type: ignor
     monkeypatch.setattr("moemcts.arena.tournament.play_tournament", made_of_it)
     code, _, error = moemcts(*TOURNAMENT.split())
     assert code == 128 + signal.SIGINT
-    assert error.endswith("interrupted; finished games are kept in ours, the same command goes on\n")
+    assert error.endswith("interrupted; finished games are kept in ours, the same command resumes\n")
 
 
 def test_an_answer_to_sigterm_that_is_there_is_kept(  # type: ignore[no-untyped-def]

@@ -25,14 +25,14 @@ SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out
     [
         (
             "--workers many",
-            "error: workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'many'",
+            "error: workers: expected a number of processes, at least 0, or ray or ray://HEAD:PORT, got 'many'",
         ),
         ("--workers -3", "ray or ray://HEAD:PORT, got '-3'"),
         ("--set promotion.score=0.6", "promotion.score has no effect with promotion.rule=none"),
         ("--set games.league=3", "games.league has no effect with games.opponents=self"),
         ("--set games.searched=false --set games.full_share=0.5", "games.full_share has no effect with games.searched"),
         ("--set training.spike=null --set training.max_spikes=9", "max_spikes has no effect without training.spike;"),
-        ("--set learning.steps=9 --set training.epochs=2", "training.epochs has no effect beside learning.steps=9"),
+        ("--set learning.steps=9 --set training.epochs=2", "training.epochs has no effect with learning.steps=9"),
         (
             "--set search.temperature_plies=0 --set search.temperature=2",
             "has no effect with search.temperature_plies=0",
@@ -65,7 +65,7 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
         # Before anything is checked: of chess that takes a while.
         (
             ["selfplay", "--game", "gymnasium:CartPole-v1", "--set", "games.opponents=random", "--out", "x"],
-            "expected no games.opponents, gymnasium:CartPole-v1 has one player, got 'random'",
+            "expected no games.opponents, as gymnasium:CartPole-v1 has one player, got 'random'",
         ),
         (
             ["match", "--game", "tictactoe", "--agent", "random", "--replays", "games"],
@@ -121,8 +121,8 @@ def test_the_options_of_a_name_are_listed(moemcts, command: tuple[str, str], opt
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ("--data nowhere.pgn", "expected --data as a dataset's folder or a file of games, there is neither at nowhere"),
-        ("--set data.games=nowhere.pgn", "expected a file of games, there is none at"),
+        ("--data nowhere.pgn", "expected --data to be a dataset's folder or a file of games, found neither at nowhere"),
+        ("--set data.games=nowhere.pgn", "expected a file of games at"),
         ("--set data.folder=nowhere", "nowhere, found none: there is no such folder"),
         ("--set data.folder=connect-four", "was made for connect-four with planes"),
         ("--set data.validation=connect-four", "was made for connect-four with planes"),
@@ -217,7 +217,7 @@ def test_check_reads_what_is_registered_with_a_game(
     monkeypatch.setitem(games, "tictactoe", replace(games["tictactoe"], **registered))
     code, out, error = moemcts("check", "tictactoe", "--games", "1")
     assert code == 1
-    assert f"game tictactoe is registered with what there is not: {line}" in error
+    assert f"game tictactoe is registered with something that does not exist: {line}" in error
     assert "board tictactoe\n  ok  every player has a name" in out
 
 
@@ -231,8 +231,8 @@ def test_check_goes_on_with_what_does_not_play_a_game_that_breaks_a_law(  # type
     code, out, error = moemcts("check", "tictactoe", "--games", "1")
     assert code == 1
     assert "game tictactoe " in error
-    assert "; game tictactoe is registered with what there is not: search: no setting" in error
-    assert out.startswith("game tictactoe\ngate none\n  not checked: the game is to be mended first\n")
+    assert "; game tictactoe is registered with something that does not exist: search: no setting" in error
+    assert out.startswith("game tictactoe\ngate none\n  not checked: fix the game first\n")
     assert "ok" not in out
 
 

@@ -292,7 +292,10 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent flat --sprt 5,0", "expected elo0 < elo1, got 5.0 and 0.0"),
         ("--agent random --agent flat --sprt 0,2e4", "expected differences between -2000 and 2000 Elo, got 20000.0"),
         ("--agent random --agent flat --sprt 0,5,model=norm", "did you mean 'normalized'?"),
-        ("--agent random --against random --sprt 0,5", "expected a sequential test between agents"),
+        (
+            "--agent random --against random --sprt 0,5",
+            "expected no --against with a sequential test, which needs agents that play",
+        ),
         ("--agent random --agent flat --adjudicate paper", "did you mean 'papers'?"),
         ("--agent random --agent flat --openings-order up", "expected --openings-order random or sequential"),
         ("--agent random --agent flat --openings-order random", "no effect without --openings FILE; leave it out"),
@@ -387,7 +390,7 @@ def test_a_clock_leaves_one_process(moemcts) -> None:  # type: ignore[no-untyped
     agents = ("--agent", "random", "--agent", "uct?seconds=0.01")
     code, _, error = moemcts("match", "--game", "tictactoe", *agents, "--games", "2", "--workers", "2")
     assert code == 0
-    assert "played one after the other, not by --workers" in error
+    assert "played one after the other, not in --workers" in error
 
 
 @pytest.mark.parametrize("game", ["connect-four", "pommerman"])
@@ -427,7 +430,7 @@ def test_what_is_not_ours_is_never_overwritten(tmp_path: Path, option: str) -> N
     path = tmp_path / "mine.jsonl"
     path.write_text("one line")
     done = run(*MATCH, option, path, folder=tmp_path, code=2)
-    assert "is no file of games" in done.stderr
+    assert "is not a file of" in done.stderr
     assert path.read_text() == "one line"
     path.unlink()
     for _ in range(2):
@@ -582,7 +585,7 @@ def test_games_that_repeat_prove_no_more_against_others(moemcts) -> None:  # typ
         assert (one["num_effective"], one["win_interval"]) == (other["num_effective"], other["win_interval"])
     assert few["differences"][0]["mcnemar_p_value"] == many["differences"][0]["mcnemar_p_value"]
     shown = moemcts(*command[:-1], "--games", 60)[1]
-    assert "fewer than 50 games tell little" in shown
+    assert "fewer than 50 games say little" in shown
 
 
 def test_few_games_are_said_to_tell_little_whatever_they_show(
@@ -593,5 +596,5 @@ def test_few_games_are_said_to_tell_little_whatever_they_show(
     with pytest.raises(SystemExit):
         main()
     shown = capsys.readouterr().out
-    assert "1 pair of games; fewer than 50 games tell little" in shown
+    assert "1 pair of games; fewer than 50 games say little" in shown
     assert "normalized" not in shown, "the deviation of one pair is not known"

@@ -51,7 +51,7 @@ def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  
     before = weights.read_bytes()
     code, _, error = moemcts(*fit, weights)
     assert code == 2
-    assert f"error: {weights} would be written over: {weights} is no file of a gate" in error
+    assert f"error: {weights} would be overwritten: {weights} is no file of a gate" in error
     assert weights.read_bytes() == before
     (tmp_path / "folder.safetensors").mkdir()
     code, _, error = moemcts(*fit, "folder.safetensors")
@@ -85,7 +85,7 @@ def test_what_is_interrupted_says_how_to_go_on(  # type: ignore[no-untyped-def]
         patched.setattr(plays, interrupted)
         code, _, error = moemcts(*command.split(), "ours")
     assert code == 130
-    assert f"{line}, the same command goes on\n" in error
+    assert f"{line}, the same command resumes\n" in error
     assert moemcts(*command.split(), "ours")[0] == 0
 
 
@@ -99,7 +99,7 @@ def test_where_nothing_may_be_written_nothing_begins(  # type: ignore[no-untyped
     code, _, error = moemcts(*command.split(), "shut/new")
     assert code == 1
     place = tmp_path / "shut"
-    assert error == f"error: cannot write shut/new: nothing may be written to {place}; give another --out\n"
+    assert error == f"error: cannot write shut/new: {place} is not writable; give another --out\n"
 
 
 def test_a_report_is_written_over_a_report_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -109,7 +109,7 @@ def test_a_report_is_written_over_a_report_alone(moemcts, tmp_path: Path) -> Non
     (tmp_path / "mine" / "report.md").write_text("my own")
     code, _, error = moemcts("report", "suite", "--out", "mine")
     assert code == 2
-    assert "new or empty folder for the report, or one to go on in, but mine holds other things, such as rep" in error
+    assert "new or empty folder for the report, or one to resume, but mine holds other things, such as rep" in error
     assert (tmp_path / "mine" / "report.md").read_text() == "my own"
     for _ in range(2):
         code, _, error = moemcts("report", "suite", "--out", "joined")

@@ -57,7 +57,7 @@ def test_a_closed_input_is_one_line() -> None:
     command = f"{Path(sys.executable).parent / 'moemcts'} play --game tictactoe --against random <&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "expected a move, the input has ended" in done.stderr
+    assert "expected a move, but the input has ended" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -136,7 +136,7 @@ def register_gates():
     plugin(tmp_path, "misspelt", f"class Broken(TicTacToe):\n{SPEC}{GAME}{gates}")
     done = call("check", "broken", "--games", "1", plugins=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    told = "for games that there are: gate 'lead' is for the game 'brokn', which no plugin registers"
+    told = "for games that exist: gate 'lead' is for the game 'brokn', which no plugin registers"
     assert f"not checked: what its plugin registers is {told}\n" in done.stdout
     assert "brokn" not in call("check", "tictactoe", "--games", "1", plugins=tmp_path).stdout
 
@@ -179,7 +179,7 @@ def test_a_folder_that_is_gone_is_one_line(command: str, tmp_path: Path) -> None
         f"cd {gone} && rmdir {gone} && {MOEMCTS} {command}", shell=True, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
-    assert "error: expected to be called in a folder that is there" in done.stderr
+    assert "error: expected the current folder to exist" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -115,7 +115,7 @@ def test_bad_lines_of_openings_are_told(
         ("--game tictactoe --agent random --agent flat --nodes 3", "expected --preset with --nodes"),
         (
             "--game tictactoe --preset grid --experts x --baseline y --nodes few",
-            "expected --nodes as whole numbers apart by commas, got 'few'",
+            "expected --nodes as whole numbers separated by commas, got 'few'",
         ),
         ("--game tictactoe --preset grid --experts x --baseline y --nodes 0", "expected nodes or milliseconds above 0"),
         ("--game tictactoe --preset impact --experts x --baseline y --nodes 9", "expected a folder of experts, got x"),
@@ -173,4 +173,4 @@ def test_the_result_is_printed_before_anything_is_drawn(
     assert run(f"{AGENTS} --out {tmp_path}", monkeypatch) == 130
     shown = capsys.readouterr()
     assert "is first" in shown.out
-    assert f"interrupted; finished games are kept in {tmp_path}, the same command goes on" in shown.err
+    assert f"interrupted; finished games are kept in {tmp_path}, the same command resumes" in shown.err

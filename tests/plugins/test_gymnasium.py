@@ -449,7 +449,7 @@ def test_an_experiment_compares_returns(tmp_path: Path) -> None:
     report = (tmp_path / "run" / "report" / "report.md").read_text()
     assert "The single network gets -" in report
     assert "in return, 95 % interval" in report
-    with pytest.raises(UsageError, match=r"expected no match\.field: .* has one player"):
+    with pytest.raises(UsageError, match=r"expected no match\.field, as .* has one player"):
         experiment(tmp_path / "other", **small, match={"games": 4, "field": "random"})
 
 

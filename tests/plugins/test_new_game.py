@@ -110,8 +110,8 @@ def test_what_a_module_beside_the_plugins_raises_is_a_line_too(plugin: Path, tmp
 def test_names_that_are_none_and_folders_that_are_full_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     assert "expected a name of small letters" in run("new-game", "My_Game", "--out", tmp_path / "x", ok=False)
-    assert "there is a game named 'chess' already" in run("new-game", "chess", ok=False)
-    assert "a package moemcts_classics already" in run("new-game", "classics", "--out", tmp_path / "x", ok=False)
-    assert "is there already" in run("new-game", "mine", "--out", tmp_path, ok=False)
+    assert "there is already a game named 'chess'" in run("new-game", "chess", ok=False)
+    assert "already a package named moemcts_classics" in run("new-game", "classics", "--out", tmp_path / "x", ok=False)
+    assert "already" in run("new-game", "mine", "--out", tmp_path, ok=False)
     assert "cannot be built outside" in run("new-game", "mine", "--native", "--out", tmp_path / "x", ok=False)
     assert not (tmp_path / "x").exists()

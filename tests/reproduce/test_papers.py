@@ -70,7 +70,7 @@ def test_every_step_of_every_preset_is_a_command_whose_names_stand_for_something
 
 
 def test_what_papers_took_from_games_of_people_is_not_played_here() -> None:
-    with pytest.raises(Exception, match=r"preset paper wants real games for 'games': give .* --data"):
+    with pytest.raises(Exception, match=r"preset paper needs real games for 'games': give .* --data"):
         PAPERS.needed(["single"], is_given=False, preset="paper")
 
 

@@ -212,7 +212,7 @@ def test_all_that_a_suite_names_is_looked_at_before_it_begins(
         ("rows.json", "[{}]", "rows.json, row 1: expected a row of a suite, but it has no 'suite'; remove the file"),
         ("rows.json", "[3]", "rows.json, row 1: expected a row of a suite, got '3'"),
         ("rows.json", "{}", "rows.json: expected a list of rows; remove"),
-        ("unit.json", "[]", "unit.json does not say with which settings this was begun; remove"),
+        ("unit.json", "[]", "unit.json does not say which settings this was begun with; remove"),
     ],
 )
 def test_damaged_notes_of_a_suite_are_one_line(

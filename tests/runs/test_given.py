@@ -39,7 +39,7 @@ def test_a_file_starts_no_program_unless_it_is_allowed(
     for arguments in (["--config", tmp_path / "foreign.toml", "--dry-run"], ["--resume", tmp_path / "run"]):
         assert command("run", *arguments, monkeypatch=monkeypatch) == 2
         error = capsys.readouterr().err
-        assert f"{setting} = {agent!r} runs a program of this machine" in error
+        assert f"{setting} = {agent!r} runs a program on this machine" in error
         assert "--allow-programs" in error
 
 
@@ -110,11 +110,11 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("--data {data} --set data.keep=0.5", "data.keep has no effect where data.folder is given"),
+        ("--data {data} --set data.keep=0.5", "data.keep has no effect if data.folder is given"),
         ("--set data.reader=pgn", "data.reader has no effect without data.games"),
         ("--data {data}/manifest.toml", "tictactoe reads no games from"),
-        ("--data {data} --set data.agent=flat", "data.agent has no effect where data.folder is given"),
-        ("--data {data} --validation {data} --set training.validation_fraction=0.2", "has no effect where data.valid"),
+        ("--data {data} --set data.agent=flat", "data.agent has no effect if data.folder is given"),
+        ("--data {data} --validation {data} --set training.validation_fraction=0.2", "has no effect if data.valid"),
         ("--set training.seed=5", "training.seed has no effect in a run, got 5; use seed"),
         (
             "--set training.schedule=constant --set training.plateau_patience=2",
@@ -183,7 +183,10 @@ def test_a_preset_beside_a_file_that_says_all_of_it_is_refused(
     for words in (["--preset", "smoke"], ["--preset", "laptop", "--set", "training.epochs=2"]):
         assert command(kind, "--config", "config.toml", *words, "--dry-run", monkeypatch=monkeypatch) == 2
         error = capsys.readouterr().err
-        assert f"--preset {words[1]} has no effect beside --config config.toml, which says all that it does" in error
+        assert (
+            f"--preset {words[1]} has no effect beside --config config.toml, which sets everything that the pre"
+            in error
+        )
         assert len(error.splitlines()) == 1
 
 
@@ -320,7 +323,7 @@ def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(train
             "more", training={**SMALL["training"], "validation_fraction": 0.3}
         ),
         "of which it saw": made("part", data={"samples": 150}),
-        "a split that is not known": made("lost"),
+        "an unknown split": made("lost"),
     }
     (tmp_path / "lost" / "training" / "identity.json").unlink()
     for words, baseline in baselines.items():

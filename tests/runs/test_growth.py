@@ -89,14 +89,17 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
         save_gate(Path(file), fit_clusters(data, 2, seed=0).gate)
     for file in files[:2]:
         keep_growth(grown(Experiment.load(copy), gates=[file]))
-    with pytest.raises(UsageError, match=r"the files of .*a\+1.* would be called .*--data .*data"):
+    with pytest.raises(UsageError, match=r"the files of .*a\+1.* would have to be renamed .*--data .*data"):
         grown(Experiment.load(copy), gates=files[2:])
 
 
 @pytest.mark.parametrize(
     ("added", "line"),
     [
-        ({"schemes": ["separated"]}, "expected what .* does not have yet, got --scheme 'separated'; leave that out"),
+        (
+            {"schemes": ["separated"]},
+            "expected something that .* does not have yet, got --scheme 'separated'; leave that out",
+        ),
         ({"gates": ["plies"]}, r"got --gate 'plies', which it has as 'plies\?cuts=3,6'; leave that out"),
         ({"gates": ["plies?cuts=3,6"]}, r"got --gate 'plies\?cuts=3,6'; leave that out"),
         ({"single_networks": ["resnet?channels=4&blocks=1"]}, "does not have yet, got --single-network 'resnet.*'"),
@@ -138,7 +141,7 @@ def test_the_command_line_makes_a_run_grow(
     for words in (["--game", "tictactoe"], ["--seed", 3], ["--preset", "smoke"], ["--data", copy / "data"]):
         assert command("run", "--resume", copy, *words, monkeypatch=monkeypatch) == 2
         assert (
-            "expected --resume with --gate, --scheme, --network, --single-network, --workers and --set at most"
+            "expected --resume with at most --gate, --scheme, --network, --single-network, --workers and --set"
             in capsys.readouterr().err
         )
 
@@ -160,7 +163,7 @@ def test_a_saved_gate_is_copied_when_it_is_gained_and_not_again(copy: Path, tmp_
 def test_of_two_growths_at_once_the_second_is_told_to_begin_again(copy: Path) -> None:
     first, second = grown(Experiment.load(copy), gates=[LATE]), grown(Experiment.load(copy), schemes=["staged"])
     keep_growth(first)
-    with pytest.raises(MoemctsError, match=r"has gained plies\?cuts=7 by another command meanwhile; start"):
+    with pytest.raises(MoemctsError, match=r"has gained plies\?cuts=7 from another command in the meantime; run"):
         keep_growth(second)
     assert Experiment.load(copy).config == first.config
     keep_growth(grown(Experiment.load(copy), schemes=["staged"]))

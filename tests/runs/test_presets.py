@@ -101,7 +101,7 @@ def test_games_that_were_imported_are_counted_where_their_file_is_gone(tmp_path:
     file.unlink()
     assert estimate(Experiment.load(tmp_path / "run")).num_bytes > 0
     run.do("data", lambda done, total: None)
-    with pytest.raises(MoemctsError, match="expected a file of games, there is none at"):
+    with pytest.raises(MoemctsError, match="expected a file of games at"):
         estimate(Experiment.prepare(tmp_path / "new", settings("smoke", **options)))
 
 

@@ -332,7 +332,7 @@ def test_a_lost_environment_costs_its_lines_of_the_report_only(copy: Path, conte
     else:
         (copy / "env.json").write_text(content)
     finish(Experiment.load(copy), NoProgress())
-    assert "versions are not known" in (copy / "report" / "report.md").read_text()
+    assert "versions unknown" in (copy / "report" / "report.md").read_text()
 
 
 def test_a_run_says_how_long_it_took_in_all_its_starts(copy: Path) -> None:
@@ -437,7 +437,7 @@ def test_who_comes_second_overwrites_nothing(tmp_path: Path) -> None:
     first, second = (Experiment.prepare(tmp_path / "run", config.model_copy(update={"seed": seed})) for seed in (1, 2))
     first.write()
     written = (tmp_path / "run" / "config.toml").read_bytes()
-    with pytest.raises(UsageError, match="holds a run already"):
+    with pytest.raises(UsageError, match="already holds a run"):
         second.write()
     with exclusive(tmp_path / "other"), pytest.raises(MoemctsError, match="is in use by process"):
         experiment(tmp_path / "other")
@@ -446,9 +446,9 @@ def test_who_comes_second_overwrites_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_of_another_kind_is_named(finished: Path, trained: Path) -> None:
-    with pytest.raises(UsageError, match="is no training; go on with it: moemcts run --resume"):
+    with pytest.raises(UsageError, match="is not a training; resume it: moemcts run --resume"):
         Training.load(finished)
-    with pytest.raises(UsageError, match="is no run; go on with it: moemcts train --resume"):
+    with pytest.raises(UsageError, match="is not a run; resume it: moemcts train --resume"):
         Experiment.load(trained)
 
 
@@ -459,7 +459,9 @@ def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> No
 
 
 def test_a_gate_has_no_arm_by_the_name_of_the_single_network() -> None:
-    with pytest.raises(UsageError, match="expected arms of different names, got two 'single'; give the gate another"):
+    with pytest.raises(
+        UsageError, match="expected arms with different names, got two 'single'; give one of the gates another"
+    ):
         make_arms(["resnet"], ["single"], ["separated"])
     assert [arm.name for arm in make_arms(["resnet"], ["single"], ["separated"], ["mine"])] == ["single", "mine"]
 

@@ -174,15 +174,18 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
         ({"games": {"opponents": "leage"}}, "no agent named 'leage'; did you mean 'league'?"),
         (
             {"games": {"opponents": "weights:connect-four"}},
-            r"got the experts 'weights:connect-four', who play in the ga",
+            r"got the experts 'weights:connect-four', which play in the ga",
         ),
         ({"games": {"opponent_model": "selv"}}, "no agent named 'selv'; did you mean 'self'?"),
         (
             {"gauntlet": {"opponents": "random"}},
             r'gauntlet.opponents: expected a list such as \["random"\], got .random',
         ),
-        ({"workers": "rays"}, "workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'rays'"),
-        ({"workers": -3}, "expected a number of processes from 0 on"),
+        (
+            {"workers": "rays"},
+            "workers: expected a number of processes, at least 0, or ray or ray://HEAD:PORT, got 'rays'",
+        ),
+        ({"workers": -3}, "expected a number of processes, at least 0"),
         ({"games": {"device": "gpu"}}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ({"games": {"precision": "int8"}}, r"expected games.precision float32, bf16 or auto, got 'int8': its models"),
         ({"training": {"compile": "auto"}}, "expected training.compile true or false, got 'auto': each generation"),
@@ -327,13 +330,13 @@ def test_the_command_ends_with_a_report(
     assert "\nestimate of the whole run: " in told.err
     longer = ("selfplay", "--resume", folder, "--generations")
     assert command(*longer, 2, "--seed", 4, monkeypatch=monkeypatch) == 2
-    assert "expected --resume alone, or with --generations: self-play goes on with the" in capsys.readouterr().err
+    assert "expected --resume alone or with --generations: self-play goes on with the" in capsys.readouterr().err
     assert command(*longer, 2, "--dry-run", monkeypatch=monkeypatch) == 0
     assert SelfPlay.load(folder).config.generations == 1
     assert command(*longer, 2, monkeypatch=monkeypatch) == 0
     assert SelfPlay.load(folder).on_disk.experts(2).exists()
     assert command(*longer, 1, monkeypatch=monkeypatch) == 2
-    assert f"expected 2 generations or more, which {folder} was begun with, got 1" in capsys.readouterr().err
+    assert f"expected at least 2 generations, which {folder} was begun with, got 1" in capsys.readouterr().err
 
 
 def test_a_run_goes_on_where_what_it_began_with_is_gone(finished: Path, tmp_path: Path) -> None:
@@ -579,7 +582,7 @@ def test_games_without_a_sample_come_to_an_end() -> None:
         for chunks in waves(config, 2, found.get):
             found.update({chunk: samples_of(chunk) for chunk in chunks})
 
-    with pytest.raises(MoemctsError, match=r"no sample in 1,000 games: .*; choose a smaller games.random_plies"):
+    with pytest.raises(MoemctsError, match=r"no sample from 1,000 games: .*; choose a smaller games.random_plies"):
         play(config, lambda chunk: 0)
     assert len(found) == 4
     found.clear()

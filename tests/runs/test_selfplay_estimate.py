@@ -70,8 +70,8 @@ def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
     assert ahead.at_once == pytest.approx(min(ahead.data, learning) * 2 / 3)
     # Three processes on two cores.
     assert crowded.at_once == pytest.approx(ahead.at_once / 2)
-    assert f"; {duration(ahead.at_once)} of it side by side), " in ahead.describe()
-    assert "side by side" not in alone.describe()
+    assert f"; {duration(ahead.at_once)} of it in parallel), " in ahead.describe()
+    assert "in parallel" not in alone.describe()
     assert ahead.total < alone.total
 
 
@@ -99,7 +99,7 @@ def test_what_a_slow_network_leaves_out_of_a_search_is_in_the_estimate(
 
 @pytest.mark.parametrize("training", [{"threads": 2}, {"device": "cuda"}])
 def test_an_estimate_says_what_a_training_is_told_for_that_will_be_done_otherwise(training: dict[str, Any]) -> None:
-    told = "; training is told for one thread of this processor"
+    told = "; training is estimated for one thread of this processor"
     one = Estimate(data=1.0, training=2.0, report=3.0, num_bytes=0, assumed=assumed(TrainerConfig(**training)))
     assert one.describe().endswith(f" on disk{told}")
     assert not assumed(TrainerConfig(device="cpu", threads=1))

@@ -67,7 +67,9 @@ def test_a_measurement_that_is_none_is_named(tmp_path: Path, content: str) -> No
     path = tmp_path / "matches" / "measure-0000.json"
     path.parent.mkdir()
     path.write_text(content)
-    with pytest.raises(DamagedFile, match=r"measure-0000\.json does not hold what the games that measure a generation"):
+    with pytest.raises(
+        DamagedFile, match=r"measure-0000\.json does not hold the results of the games that measure a generation"
+    ):
         run.judging.measurements()
 
 

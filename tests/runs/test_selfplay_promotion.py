@@ -67,7 +67,7 @@ def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted
 
 def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None:
     three: Any = SimpleNamespace(spec=SimpleNamespace(num_players=3, sides=((0,), (1,), (2,))))
-    with pytest.raises(ValueError, match="as many seats each, got one of 3"):
+    with pytest.raises(ValueError, match="as many each, got one of 3"):
         in_turn(three, "newest", "champion")
 
 
@@ -171,7 +171,7 @@ def test_a_run_of_which_it_is_lost_who_plays_or_has_played_does_not_go_on(tmp_pa
     with pytest.raises(DamagedFile, match=f"{path.name} is missing, the result of part .*; put it back"):
         work(SelfPlay.load(tmp_path / "run").longer(3))
     path.write_text("{}\n")
-    with pytest.raises(DamagedFile, match="expected a table of what came of the generation"):
+    with pytest.raises(DamagedFile, match="expected a table of the generation"):
         work(SelfPlay.load(tmp_path / "run").longer(3))
     path.write_bytes(said.replace(b'"promoted": false', b'"promoted": true').replace(b'"samples": ', b'"samples": 1'))
     with pytest.raises(DamagedFile, match=rf"{path.name} is damaged: expected SHA-256 \w+, got "):

@@ -49,7 +49,7 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
     trainings = [tmp_path / "run" / "training" / name for name in ("single-0", "plies-0")]
     assert {first_weights(folder) for folder in trainings} == {digest_of(start)}
     assert digest_of(tmp_path / "run" / "experts" / "single-0") != digest_of(start)
-    with pytest.raises(UsageError, match=r"expected one network, that of .*, got also resnet"):
+    with pytest.raises(UsageError, match=r"expected only the network of .*, got also resnet"):
         grown(Experiment.load(tmp_path / "run"), networks=[OTHER])
     # What is finished is there without what it began with.
     shutil.rmtree(beginning)
@@ -78,7 +78,7 @@ def test_what_trainings_cannot_begin_with_is_said(start: Path, tmp_path: Path) -
         (
             {"start": str(start), "other_networks": [OTHER]},
             UsageError,
-            "expected one network, that of .*, got also r",
+            "expected only the network of .*, got also r",
         ),
     ):
         with pytest.raises(error, match=line):
@@ -131,7 +131,7 @@ def test_a_run_that_grows_begins_with_the_network_that_it_was_begun_with(start: 
 def test_a_start_that_has_learned_from_what_is_held_out_is_said_to(tmp_path: Path) -> None:
     first = Training.create(tmp_path / "first", validate(SMALL, TrainingConfig))
     finish(first, NoProgress())
-    words = "has learned from the same data with seed 0, not 1: other games were held out from it"
+    words = "learned from the same data with seed 0, not 1: other games were held out from it"
     given = {"data": {"folder": str(tmp_path / "first" / "data")}, "start": str(tmp_path / "first" / "experts")}
     for seed in (0, 1):
         settings = validate({**SMALL, **given, "seed": seed}, TrainingConfig)
@@ -147,4 +147,4 @@ def test_experts_that_do_not_say_what_they_learned_from_are_begun_with(start: Pa
     manifest = read_toml(beginning / "manifest.toml")
     write_toml(beginning / "manifest.toml", {key: manifest[key] for key in manifest if key not in ("data", "seed")})
     training = Training.create(tmp_path / "next", validate({**SMALL, "start": str(beginning)}, TrainingConfig))
-    assert "has learned from" not in finish(training, NoProgress()).summary
+    assert "learned from the same data" not in finish(training, NoProgress()).summary

@@ -167,4 +167,4 @@ class NamePlaceholder:
         self.name = name
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        raise MoemctsError(f"{self.name} is not here: its games are only read")
+        raise MoemctsError(f"{self.name} cannot play: it stands for an agent whose games are only read")

@@ -85,9 +85,9 @@ class Estimate:
     def describe(self, of: str = "") -> str:
         """Returns the estimate as a line of text; `of` names what it is for, if that is not obvious."""
         shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in self._parts().items())
-        shares += f"; {duration(self.at_once)} of it side by side" if self.at_once else ""
+        shares += f"; {duration(self.at_once)} of it in parallel" if self.at_once else ""
         title = f"estimate of {of}" if of else "estimate"
-        told_for = f"; training is told for {self.assumed}" if self.assumed else ""
+        told_for = f"; training is estimated for {self.assumed}" if self.assumed else ""
         return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk{told_for}"
 
     def _parts(self) -> dict[str, float]:

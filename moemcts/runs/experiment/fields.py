@@ -145,7 +145,7 @@ def make_field(reference: str, game: Game) -> Field:
     """
     if game.spec.num_players == 1:
         if reference:
-            raise UsageError(f"expected no match.field: {game.spec.name} has one player, got {reference!r}")
+            raise UsageError(f"expected no match.field, as {game.spec.name} has one player, got {reference!r}")
         return NoField(score_unit=game.spec.score_unit)
     name = reference or plugins().default_agent(game) or SINGLE
     if name == SINGLE:

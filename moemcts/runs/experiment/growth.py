@@ -54,8 +54,8 @@ def grown(
             if complete in has.get(key, config.all_networks):
                 known = "" if complete == name else f", which it has as {complete!r}"
                 raise UsageError(
-                    f"expected what {experiment.folder} does not have yet, got {_OPTIONS[key]} {name!r}{known}; leave "
-                    "that out"
+                    f"expected something that {experiment.folder} does not have yet, got {_OPTIONS[key]} "
+                    f"{name!r}{known}; leave that out"
                 )
     values = config.resolved_settings()
     merge(values, changes or {})
@@ -72,8 +72,8 @@ def grown(
         )
     for arm, now in _renamed(experiment, larger):
         raise UsageError(
-            f"the files of {arm.name!r} of {experiment.folder} would be called {now.label!r} beside the new arms; "
-            f"start another run, on the same data with --data {experiment.folder / 'data'}"
+            f"with the new arms, the files of {arm.name!r} in {experiment.folder} would have to be renamed to "
+            f"{now.label!r}; start another run, on the same data with --data {experiment.folder / 'data'}"
         )
     larger.matches.boards.check()
     larger.check(remedy="leave that out, or start another run with --out")
@@ -113,8 +113,8 @@ def _check_larger(experiment: Experiment, larger: Experiment) -> None:
     ):
         if now < before:
             raise UsageError(
-                f"expected {name} of {before} or more, which {experiment.folder} was begun with, got {now}; a smaller "
-                "run has another --out"
+                f"expected {name} of at least {before}, which {experiment.folder} was begun with, got {now}; for "
+                "a smaller run, give another --out"
             )
 
 
@@ -127,7 +127,8 @@ def _check_nothing_is_lost(larger: Experiment, written: Mapping[str, Any]) -> No
     for key in _OPTIONS:
         if others := [name for name in written.get(key, ()) if name not in getattr(larger.config, key)]:
             raise MoemctsError(
-                f"{larger.folder} has gained {', '.join(others)} by another command meanwhile; start this one again"
+                f"{larger.folder} has gained {', '.join(others)} from another command in the meantime; run this "
+                "one again"
             )
 
 

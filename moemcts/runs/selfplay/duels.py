@@ -84,7 +84,9 @@ def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:
     if num_sides == 1:
         return ()
     if num_sides % 2:
-        raise ValueError(f"expected a game in which two agents have as many seats each, got one of {num_sides}")
+        raise ValueError(
+            f"expected a game with an even number of seats, so that two agents have as many each, got {num_sides}"
+        )
     return seating_of(game, (first, second))
 
 

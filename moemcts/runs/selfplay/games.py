@@ -165,9 +165,9 @@ def waves(
         num_games = len(known) * config.per_part
         if not sum(known) and num_games * config.full_share >= MAX_EMPTY_GAMES:
             raise MoemctsError(
-                f"no sample in {num_games:,} games: expected decisions between several actions after up to "
-                f"{config.random_plies} moves at random; choose a smaller games.random_plies, or games.games in place "
-                "of games.samples"
+                f"no sample from {num_games:,} games: expected decisions between several actions after up to "
+                f"{config.random_plies} random moves; choose a smaller games.random_plies, or games.games in "
+                "place of games.samples"
             )
         mean = sum(known) / len(known) if sum(known) else before
         number = math.ceil(missing / mean) if mean else num_workers

@@ -59,7 +59,7 @@ class Generations:
             return {}
         found = read_json(path)
         if not isinstance(found, dict) or not found:
-            raise DamagedFile(f"{path} is damaged: expected a table of what came of the generation, got {found!r}")
+            raise DamagedFile(f"{path} is damaged: expected a table of the generation's results, got {found!r}")
         if (expected := found.pop(_HASH, None)) is not None and (got := _hash(found)) != expected:
             raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
         return found

@@ -244,7 +244,9 @@ class _Measurement(FileContent):
 
 def _matches_in(path: Path) -> list[dict[str, Any]]:
     found = read_json(path)
-    checked(_Measurement, {"matches": found}, f"{path} does not hold what the games that measure a generation say")
+    checked(
+        _Measurement, {"matches": found}, f"{path} does not hold the results of the games that measure a generation"
+    )
     matches: list[dict[str, Any]] = found
     return matches
 

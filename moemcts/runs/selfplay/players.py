@@ -226,7 +226,7 @@ def _chunks_player(folder: Path, config: SelfPlayConfig, generation: int, champi
 def check_opponents(games: GamesConfig, game: Game) -> None:
     """Raises UsageError if `games.opponents` is unknown, or if the game has no other seats."""
     if games.opponents != SELF and game.spec.num_players == 1:
-        raise UsageError(f"expected no games.opponents, {game.spec.name} has one player, got {games.opponents!r}")
+        raise UsageError(f"expected no games.opponents, as {game.spec.name} has one player, got {games.opponents!r}")
     if games.opponents in (SELF, LEAGUE):
         return
     name, _ = parse_reference(games.opponents)
@@ -235,7 +235,7 @@ def check_opponents(games: GamesConfig, game: Game) -> None:
         if names_experts(games.opponents):
             raise UsageError(
                 f"expected games.opponents {SELF}, {LEAGUE} or an agent of the game, got the experts "
-                f"{games.opponents!r}, who play in the gauntlet alone: gauntlet.opponents"
+                f"{games.opponents!r}, which play only in the gauntlet: gauntlet.opponents"
             )
         raise agents.unknown(name, (SELF, LEAGUE))
     plugins().agent(games.opponents, game)

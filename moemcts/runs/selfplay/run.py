@@ -82,8 +82,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         run.teaching.beginning()
         if config.training.compile == "auto":
             raise UsageError(
-                "expected training.compile true or false, got 'auto': each generation would decide anew, by its times, "
-                "and runs of the same seed would differ"
+                "expected training.compile true or false, got 'auto': each generation would decide anew from its "
+                "own timings, and runs with the same seed would differ"
             )
         for file in run.openings:
             least = 1 if file.section == GAMES else run.judging.num_openings
@@ -135,8 +135,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         """
         if generations < self.config.generations:
             raise UsageError(
-                f"expected {self.config.generations} generations or more, which {self.folder} was begun with, got "
-                f"{generations}"
+                f"expected at least {self.config.generations} generations, which {self.folder} was begun with, "
+                f"got {generations}"
             )
         return SelfPlay(self.folder, self.config.model_copy(update={"generations": generations}))
 

@@ -21,7 +21,7 @@ from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"
 """The key under which a game's presets hold its complete presets of self-play."""
-_ALIKE = "expected games that are the same every time"
+_ALIKE = "expected reproducible games"
 
 
 _MEASURED = Idle(games=(0,))
@@ -85,7 +85,7 @@ class SelfPlayConfig(RunConfig):
             if self.games.searched or path != f"{prefix}search.temperature":
                 yield path, reason
         if self.learning.steps is not None:
-            yield f"{prefix}training.epochs", f"beside {prefix}learning.steps={self.learning.steps}"
+            yield f"{prefix}training.epochs", f"with {prefix}learning.steps={self.learning.steps}"
 
     @model_validator(mode="before")
     @classmethod
@@ -108,7 +108,7 @@ class SelfPlayConfig(RunConfig):
     def _workers_are_known(cls, given: object) -> object:
         is_address = isinstance(given, str) and (given == HERE or given.startswith(f"{HERE}://"))
         if not is_address and not (isinstance(given, int) and given >= 0):
-            raise ValueError(f"expected a number of processes from 0 on, ray or ray://HEAD:PORT, got {given!r}")
+            raise ValueError(f"expected a number of processes, at least 0, or ray or ray://HEAD:PORT, got {given!r}")
         return given
 
     @model_validator(mode="after")
@@ -124,8 +124,8 @@ class SelfPlayConfig(RunConfig):
     def _runs_new_weights(self) -> Self:
         if self.games.precision == "int8":
             raise ValueError(
-                "expected games.precision float32, bf16 or auto, got 'int8': its models are exported from experts that "
-                "are there, and every generation has new ones"
+                "expected games.precision float32, bf16 or auto, got 'int8': its models are exported from "
+                "finished experts, and every generation has new ones"
             )
         return self
 
@@ -134,14 +134,15 @@ class SelfPlayConfig(RunConfig):
         games = self.games
         if self.search.smart_pruning:
             raise ValueError(
-                "expected visits to learn from: with smart_pruning a search ends as soon as its move is sure, "
+                "expected visits to learn from: with smart_pruning a search ends as soon as its move is certain, "
                 "and its visits say less; set search.smart_pruning=false"
             )
         is_counted = (self.search.simulations or games.fast_simulations) is not None
         if games.searched and games.full_share < 1 and not is_counted:
             raise ValueError(
-                f"expected games.fast_simulations or search.simulations with games.full_share={games.full_share:g}, "
-                "got neither: nodes do not say what quick searches are limited by"
+                "expected games.fast_simulations or search.simulations with "
+                f"games.full_share={games.full_share:g}, got neither: a limit of nodes does not say how many "
+                "simulations quick searches get"
             )
         full, fast = self.search.simulations, games.fast_simulations
         if games.searched and games.full_share < 1 and full is not None and fast is not None and fast > full:
