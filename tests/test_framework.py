@@ -250,7 +250,9 @@ def test_draws_are_those_of_numpy(temperature: float) -> None:
 @pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_what_is_no_weight_is_not_drawn_from(weight: float) -> None:
-    with pytest.raises(ValueError, match=r"expected (at least one positive weight|finite weights, none of them negative), got"):
+    with pytest.raises(
+        ValueError, match=r"expected (at least one positive weight|finite weights, none of them negative), got"
+    ):
         choose(np.array([weight, 3.0]), 1.0, np.random.default_rng(0))
 
 

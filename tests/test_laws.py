@@ -110,9 +110,9 @@ def nothing_more(state: TreeState) -> Any:
         ({"returns": lambda self: np.array([1, 1], np.float32)}, r"never active again: .* belongs to rewards\(\)"),
         (
             {"returns": half_won, "is_decided": lambda self, player: not self.active_players},
-            r"returns are 0 for whom nothing is decided: got .* belongs to rewards\(\)",
+            r"returns are 0 for players whose return is not decided: got .* belongs to rewards\(\)",
         ),
-        ({"returns": drawn}, "a position always says the same: asked again, it differs in returns"),
+        ({"returns": drawn}, "a position always gives the same answers: asked again, it differs in returns"),
         ({"play": lambda self, actions: TreeState.play(self, [next(COUNT)])}, "play is not random: .* differ in "),
         ({"returns": lambda self: np.array([5, -5], np.float32) * (not self.active_players)}, "in \\[-1, 1\\]"),
         ({"returns": half_won}, "a decided player is never active again"),
@@ -128,8 +128,8 @@ def nothing_more(state: TreeState) -> Any:
             "chance",
         ),
         ({"key": lambda self: 7}, "different keys"),
-        ({"key": lambda self: -1}, "64 bits"),
-        ({"key": lambda self: np.uint64(TreeState.key(self))}, "whole numbers of 64 bits: got .*uint64"),
+        ({"key": lambda self: -1}, "64-bit"),
+        ({"key": lambda self: np.uint64(TreeState.key(self))}, "64-bit whole numbers: got .*uint64"),
         ({"ply": property(lambda self: 3)}, "plies count up"),
         ({"play": lambda self, actions: None}, "expected State of play, got None"),
         ({"ply": property(lambda self: 3 * len(self.path))}, "plies count up: .* leads from ply 0 to 3"),
@@ -157,7 +157,7 @@ def test_team_mates_who_do_not_share_their_returns_are_found() -> None:
 
     with pytest.raises(BrokenLaw, match="team mates have the same returns"):
         check_game(Allies())
-    with pytest.raises(ValueError, match="expected every one of 3 players in one team"):
+    with pytest.raises(ValueError, match="expected each of the 3 players in exactly one team"):
         replace(Allies().spec, teams=((0, 2),))
 
 
@@ -201,7 +201,9 @@ def test_a_state_that_changes_is_found() -> None:
         def parse_state(self, text: str) -> TreeState:
             return Mutable(self.rules, super().parse_state(text).path)
 
-    with pytest.raises(BrokenLaw, match=r"play changes nothing on its position: .* changes its ply, .*, key; play ret"):
+    with pytest.raises(
+        BrokenLaw, match=r"play does not change the position it is called on: .* changes its ply, .*, key; play ret"
+    ):
         check_game(Game(RULES))
 
 
@@ -265,7 +267,7 @@ def test_a_state_of_two_lines_is_found() -> None:
         def format_state(self, state: TreeState) -> str:
             return super().format_state(state) + "\n"
 
-    with pytest.raises(BrokenLaw, match="a state is written in one line"):
+    with pytest.raises(BrokenLaw, match="a state is written on one line"):
         check_game(Game(RULES))
 
 
@@ -405,7 +407,7 @@ def test_schemes_that_break_a_law_do_not_pass() -> None:
         def stages(self, phase: int, num_phases: int) -> Sequence[Stage]:
             return [Stage(weights=(1.0, 0.5))]
 
-    with pytest.raises(MoemctsError, match="scheme ForTwo is wrong: expected stages for phase 0 with weights of 3"):
+    with pytest.raises(MoemctsError, match="scheme ForTwo is invalid: expected stages for phase 0 with weights of 3"):
         check_scheme(ForTwo(), gates)
 
     class Free(Scheme):
@@ -447,7 +449,9 @@ def test_positions_that_share_a_list_are_told() -> None:
         winner = len(state.taken) % 2
         return np.array([1 - 2 * winner, 2 * winner - 1], np.float32) * (not state.stones)
 
-    with pytest.raises(BrokenLaw, match=r"play changes nothing on its position: .* its observations; .* shares"):
+    with pytest.raises(
+        BrokenLaw, match=r"play does not change the position it is called on: .* its observations; .* shares"
+    ):
         check_game(heaps(observation=lambda self, player: np.full(10, len(self.taken), np.float32)))
     with pytest.raises(BrokenLaw, match=r"positions share nothing that play changes: .* changes the returns"):
         check_game(heaps(returns=parity))
@@ -497,7 +501,7 @@ def test_keys_that_other_processes_do_not_have_are_found() -> None:
     assert (same.num_cases > 10, same.not_checked) == (True, "")
     # A class of a function is not found elsewhere, nor is a game that nobody registered.
     left_out = {law.name: law for law in check_game(type("Local", (Heaps,), {})())}[same.name]
-    assert (left_out.num_cases, left_out.not_checked.split(" nor ")[0]) == (0, "the game can be neither pickled")
+    assert (left_out.num_cases, left_out.not_checked.split(" nor ")[0]) == (0, "the game can neither be pickled")
 
 
 def test_what_is_written_drawn_or_perceived_wrongly_is_found() -> None:
@@ -512,11 +516,13 @@ def test_what_is_written_drawn_or_perceived_wrongly_is_found() -> None:
         return Negated(state.stones, state.ply)
 
     for text in ("take {} ", "take\n{}", " {}"):
-        with pytest.raises(BrokenLaw, match="actions are written in one line, without blanks around it: 0 became '"):
+        with pytest.raises(BrokenLaw, match="actions are written on one line, without spaces around them: 0 became '"):
             check_game(said(format_action=lambda self, state, player, action, text=text: text.format(action)))
-    with pytest.raises(BrokenLaw, match="who perceives a position moves in it: player 0 perceives one in which"):
+    with pytest.raises(BrokenLaw, match="whoever perceives a position moves in it: player 0 perceives one in which"):
         check_game(said(perceived=lambda self, state, player, seed=0: replace(state, ply=state.ply + 1)))
-    with pytest.raises(BrokenLaw, match=r"legal is the same in a perceived position: .* perceives \[0\], not \[0, 1"):
+    with pytest.raises(
+        BrokenLaw, match=r"legal actions are the same in a perceived position: .* perceives \[0\], not \[0, 1"
+    ):
         check_game(said(perceived=lambda self, state, player, seed=0: replace(state, stones=1)))
     with pytest.raises(BrokenLaw, match=r"looks the same to its player: player 0 perceives '9,0', of which"):
         check_game(said(perceived=lambda self, state, player, seed=0: other(state)))

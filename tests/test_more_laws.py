@@ -103,7 +103,7 @@ def test_seeds_that_are_too_large_for_a_game_are_found() -> None:
     ],
 )
 def test_texts_that_are_refused_by_another_error_are_found(methods: dict[str, Any], law: str) -> None:
-    with pytest.raises(BrokenLaw, match=f"what cannot be read is a ValueError: {law} raised KeyError"):
+    with pytest.raises(BrokenLaw, match=f"text that cannot be read raises a ValueError: {law} raised KeyError"):
         check_game(heaps(game=methods))
 
 
@@ -113,7 +113,7 @@ def test_records_that_mix_up_positions_are_found() -> None:
         return Heaps.unpack(self, first, players)
 
     with pytest.raises(
-        BrokenLaw, match=r"unpack\(pack\(x\)\): plies as the state's: got \[0 0 .*; at the end of game 0"
+        BrokenLaw, match=r"unpack\(pack\(x\)\): the same plies as the state's: got \[0 0 .*; at the end of game 0"
     ):
         check_game(heaps(game={"unpack": unpack}))
 
@@ -125,7 +125,7 @@ def test_what_is_perceived_by_chance_or_cannot_be_played_on_is_found() -> None:
         return type("Believed", (self.state_type,), {"key": lambda own: next(count)})(state.stones, state.ply)
 
     with pytest.raises(
-        BrokenLaw, match="equal seeds give equal perceived positions: player 0 perceives two by the seed"
+        BrokenLaw, match="equal seeds give equal perceived positions: player 0 perceives two for the seed"
     ):
         check_game(heaps(game={"perceived": at_random}))
 
@@ -156,9 +156,9 @@ def wide(num_actions: int, name: Callable[[int], str] = str) -> Heaps:
 def test_games_of_very_many_actions_are_checked_soon() -> None:
     laws = {law.name: law.num_cases for law in check_game(wide(5_000), num_games=1)}
     # Nine positions: of each, a thousand are written, and the names of two are looked for among all.
-    assert laws["no two actions are written alike"] == 9_000
+    assert laws["no two actions are written the same way"] == 9_000
     assert laws["actions survive parse(format(x))"] == 18
-    with pytest.raises(BrokenLaw, match="no two actions are written alike: 0 and 100 are both '0'"):
+    with pytest.raises(BrokenLaw, match="no two actions are written the same way: 0 and 100 are both '0'"):
         check_game(wide(5_000, lambda action: str(action % 100)), num_games=1)
 
 
@@ -227,7 +227,9 @@ def test_what_is_nearly_a_position_is_refused_as_a_mistake() -> None:
             words = text.split(",")
             return Heap(int(words[0]), int(words[1]))
 
-    with pytest.raises(BrokenLaw, match="what cannot be read is a ValueError: parse_state of '9' raised IndexError"):
+    with pytest.raises(
+        BrokenLaw, match="text that cannot be read raises a ValueError: parse_state of '9' raised IndexError"
+    ):
         check_game(Loose())
 
 
@@ -330,7 +332,7 @@ def test_outcomes_of_chance_are_written_too() -> None:
     with pytest.raises(IndexError, match="tuple index out of range") as raised:
         check_game(Sided(10, 3), num_games=1)
     assert raised.value.__notes__ == ["at ply 1 of game 0, in '0 0 0 0 1 1'"]
-    with pytest.raises(BrokenLaw, match="actions are written in one line, without blanks around it: 1 became ''"):
+    with pytest.raises(BrokenLaw, match="actions are written on one line, without spaces around them: 1 became ''"):
         check_game(Silent(10, 3), num_games=1)
 
 

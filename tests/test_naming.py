@@ -283,7 +283,7 @@ def test_an_agents_device_is_named_where_it_is_given(experts: Path, monkeypatch:
     [
         ("device=gpu", "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ("device=cuda:7", "no GPU for device 'cuda:7': torch .* finds 2, numbered from 0"),
-        ("device=cuda&backend=openvino", "openvino runs networks on the CPU here, not on cuda"),
+        ("device=cuda&backend=openvino", "openvino runs networks only on the CPU here, not on cuda"),
     ],
 )
 def test_a_device_that_cannot_be_is_said_before_anything_is_played(

@@ -301,7 +301,7 @@ def test_experts_whose_manifest_is_not_whole_get_one_line(
     manifest.write_text(text)
     assert command(f"weights show {tmp_path}", monkeypatch) == 1
     error = capsys.readouterr().err
-    assert f"{manifest} is no manifest of experts" in error
+    assert f"{manifest} is not a valid manifest of experts" in error
     assert error.count("\n") == 1
 
 

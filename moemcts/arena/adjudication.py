@@ -40,7 +40,7 @@ class Adjudication:
         for name in ("draw_moves", "draw_from", "resign_moves"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ValueError(f"expected a number of moves for {name}, got {value!r}")
+                raise ValueError(f"expected {name} to be a number of moves, got {value!r}")
 
 
 def parse_adjudication(text: str) -> Adjudication | None:
@@ -62,7 +62,9 @@ def check_adjudicable(game: Game) -> None:
     if game.spec.num_players != 2 or game.spec.utility_sum != 0:
         raise UsageError(f"expected a zero-sum game of two players to adjudicate, got {game.spec.name}")
     if len(first_state(game).active_players) > 1:
-        raise UsageError(f"expected a game of turns to adjudicate, but the players of {game.spec.name} move at once")
+        raise UsageError(
+            f"expected a game in which players take turns to adjudicate, but those of {game.spec.name} move at once"
+        )
 
 
 class Adjudicator:

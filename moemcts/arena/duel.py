@@ -251,7 +251,7 @@ class SequentialTest:
     def __init__(self, schedule: DuelSchedule, sprt: Sprt) -> None:
         """Raises ValueError unless openings are played in two seatings."""
         if len(schedule.seatings) != 2:
-            raise ValueError(f"expected two seatings for a sequential test, got {len(schedule.seatings)}")
+            raise ValueError(f"a sequential test needs two seatings, got {len(schedule.seatings)}")
         self._sprt = sprt
         self._reading = partial(DuelResult.of, schedule, sprt=sprt)
         self._all = np.array(self._reading(()).evidence(sprt), dtype=np.int64)

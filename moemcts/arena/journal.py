@@ -109,7 +109,7 @@ class Journal:
         data = self._file.readall()
         if b"\n" not in data and not header.startswith(data):
             # A truncated header would be a prefix of ours.
-            raise ForeignData(f"{self.path} is no file of games; give another file or remove this one")
+            raise ForeignData(f"{self.path} is not a file of games; give another file or remove this one")
         end = data.rfind(b"\n") + 1
         lines = []
         start = 0
@@ -121,7 +121,7 @@ class Journal:
             except ValueError as error:
                 if number == 1:
                     raise ForeignData(
-                        f"{self.path} is no file of games; give another file or remove this one"
+                        f"{self.path} is not a file of games; give another file or remove this one"
                     ) from error
                 if start + len(raw) < end:
                     raise DamagedFile(

@@ -135,8 +135,8 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     while len(openings) < num_openings:
         if num_in_vain > MAX_IN_VAIN:
             raise UsageError(
-                f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_in_vain} in a "
-                "row were over or decided for somebody; take fewer --random-plies"
+                f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_in_vain} "
+                "in a row were over or decided for a player; use fewer --random-plies"
             )
         state = list(_random_course(game, seed, num_plies))[-1]
         with guarded(game):
@@ -200,7 +200,7 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     lines of moves. Raises UsageError if no entry is valid, MoemctsError if the file cannot be read.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"expected a file of openings, but {path} is none")
+        raise UsageError(f"expected a file of openings, but {path} is not a file")
     openings: dict[int, Opening] = {}
     faults = []
     num_entries = 0
@@ -220,7 +220,7 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     except OSError as error:
         raise unreadable(f"the openings {path}", error) from error
     except UnicodeDecodeError as error:
-        raise MoemctsError(f"cannot read the openings {path}: it is no text in UTF-8") from error
+        raise MoemctsError(f"cannot read the openings {path}: it is not UTF-8 text") from error
     if not openings:
         raise UsageError(
             _faults(path, faults) or f"expected positions of {game.spec.name} in {path}, one per line, got none"

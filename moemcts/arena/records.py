@@ -92,7 +92,7 @@ class GameRecord:
                 raise ValueError(f"expected {name} as a whole number, got {read[name]!r}")
         for name in ("label", "opening", "termination", "failure"):
             if not isinstance(read.get(name, ""), str):
-                raise ValueError(f"expected {name} as a text, got {read[name]!r:.40}")
+                raise ValueError(f"expected {name} as text, got {read[name]!r:.40}")
         if read["outcome"] is not None and read["outcome"] not in get_args(Outcome):
             raise ValueError(f"expected an outcome {', '.join(get_args(Outcome))} or none, got {read['outcome']!r:.40}")
         read["start_key"] = int(values["start_key"], 16)

@@ -171,7 +171,9 @@ def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ())
     _check_seating(named, names, game.spec.num_players)
     for side in sides:
         if len({named[player] for player in side}) > 1:
-            raise ValueError(f"expected team mates to be one agent, got {' '.join(named[player] for player in side)}")
+            raise ValueError(
+                f"expected the same agent for all members of a team, got {' '.join(named[player] for player in side)}"
+            )
     first = tuple(named[side[0]] for side in sides)
     # Rotated by 0, 1, ... sides, without repetitions.
     turned = [first[-shift:] + first[:-shift] if shift else first for shift in range(len(first))]
@@ -196,7 +198,7 @@ def _check_seating(seating: Sequence[str], names: Sequence[str], num_players: in
     unseated = [name for name in names if name not in seating]
     if unseated or len(seating) != num_players:
         raise ValueError(
-            f"expected every one of {len(names)} agents to have one of {num_players} seats, got {' '.join(seating)}"
+            f"expected each of the {len(names)} agents to have one of {num_players} seats, got {' '.join(seating)}"
         )
 
 

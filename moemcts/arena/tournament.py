@@ -195,8 +195,8 @@ def play_tournament(
             # The tables of a ladder depend on all games before.
             these = "agents, openings and games a table" if plan.kind == "ladder" else "agents and openings"
             raise ForeignData(
-                f"{folder} holds the games of another tournament than that of seed {conditions.seed} with these "
-                f"{these}; go on with its own settings, or choose another folder ({error})"
+                f"{folder} holds the games of a tournament other than that of seed {conditions.seed} with these "
+                f"{these}; resume it with its own settings, or choose another folder ({error})"
             ) from error
         duels.append(DuelResult.of(schedule, records, score=conditions.score))
     return TournamentResult(game.spec.name, plan.kind, names, tuple(duels))

@@ -41,7 +41,7 @@ def check_copies(game: Game, keys: Mapping[str, int], laws: Laws) -> None:
     except (OSError, subprocess.TimeoutExpired, ValueError):
         found_kind, found = None, []
     if found_kind != kind:
-        laws.leave_out(LAW, "the game can be neither pickled nor made by its name in another process")
+        laws.leave_out(LAW, "the game can neither be pickled nor be made from its name in another process")
         return
     for (text, key), other in zip(keys.items(), found, strict=True):
         laws.expect(

@@ -50,7 +50,7 @@ def checked_course(game: Game, rng: np.random.Generator, seed: int, laws: Laws) 
             laws.expect(
                 "no game is longer than max_plies",
                 number < game.spec.max_plies,
-                f"{game.spec.max_plies} plies and not over",
+                f"the game is not over after {game.spec.max_plies} plies",
             )
             joint = random_joint(state, state.active_players, rng)
         with placed(f"{where}, where {joint} is played"):
@@ -183,7 +183,7 @@ def _check_end(game: Game, states: Sequence[State], laws: Laws) -> None:
         laws.expect(
             "team mates have the same returns",
             all(np.ptp(got[list(team)]) < TOLERANCE for team in spec.teams),
-            f"got {got} of teams {spec.teams}",
+            f"got {got} for teams {spec.teams}",
         )
     if any(np.any(state.rewards()) for state in states[1:]):
         _check_values(game, states, laws)

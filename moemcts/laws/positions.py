@@ -74,7 +74,7 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
     laws.expect(
         "active players ascend below num_players, chance moves alone",
         is_chance or (_ascend(players) and all(player < game.spec.num_players for player in players)),
-        f"got {players} of {game.spec.num_players}",
+        f"got {players} with {game.spec.num_players} players",
     )
     _check_paid(game, state, laws)
     if is_chance:
@@ -85,7 +85,7 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
         _check_observation(game, state, player, laws)
     key = state.key()
     is_plain = isinstance(key, int) and 0 <= key < 2**64
-    laws.expect("keys are whole numbers of 64 bits", is_plain, f"got {key!r}, {type(key)}, not 0 to 2**64 - 1")
+    laws.expect("keys are 64-bit whole numbers", is_plain, f"got {key!r}, {type(key)}, not 0 to 2**64 - 1")
     found = seen(game, state)
     _check_steady(game, state, found, laws)
     _check_written(game, state, found, laws)
@@ -94,7 +94,9 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
             _check_perceived(game, state, player, seed, laws)
         check_views(game, [(state, int(player)) for player in players], laws)
     changed = found.unlike(seen(game, state))
-    laws.expect("nothing but play leads on", not changed, f"what is asked of a position changes its {changed}")
+    laws.expect(
+        "only play leads to other positions", not changed, f"calling a position's methods changes its {changed}"
+    )
     return found
 
 
@@ -104,9 +106,10 @@ def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, law
     child: State = returned("play", state.play(list(joint)), State)
     changed = before.unlike(seen(game, state))
     laws.expect(
-        "play changes nothing on its position",
+        "play does not change the position it is called on",
         not changed,
-        f"{list(joint)} changes its {changed}; play returns another position, which shares no list or array with it",
+        f"{list(joint)} changes its {changed}; play returns a new position, which shares no list or array with "
+        "this one",
     )
     _check_ply(state, joint, child, laws)
     # Invalid values of the next position are reported when that position is checked; here they only prevent
@@ -127,7 +130,8 @@ def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, law
     laws.expect(
         "play is not random",
         not other,
-        f"{list(joint)}, played twice, leads to positions that differ in {other}; what is random is drawn by CHANCE",
+        f"{list(joint)}, played twice, leads to positions that differ in {other}; whatever is random is drawn by "
+        "CHANCE",
     )
     overwritten = [what for what, array, digest in kept if _digest(array) != digest]
     laws.expect(
@@ -173,7 +177,7 @@ def _check_batch(what: str, game: Game, views: Views, pairs: Sequence[tuple[Stat
     laws.expect(f"{what}: players as asked", same, lambda: f"got {found}, not {players}")
     plies, expected = views.plies(), [state.ply for state, _ in pairs]
     same = np.array_equal(plies, expected)
-    laws.expect(f"{what}: plies as the state's", same, lambda: f"got {plies}, not {expected}")
+    laws.expect(f"{what}: the same plies as the state's", same, lambda: f"got {plies}, not {expected}")
     planes, mask = views.observations(), views.legal_mask()
     laws.expect(f"{what}: observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
     for row in range(len(pairs)):
@@ -190,10 +194,10 @@ def _check_view(
         return lambda: f"{found} of player {player} in {written(game, state)}"
 
     same = np.array_equal(planes, state.observation(player))
-    laws.expect(f"{what}: observations as the state's", same, said("got another"))
+    laws.expect(f"{what}: the same observations as the state's", same, said("got another"))
     same = np.array_equal(marked, legal)
-    laws.expect(f"{what}: legal actions as the state's", same, lambda: said(f"got {marked}, not {legal},")())
-    laws.expect(f"{what}: keys as the state's", key == state.key(), said(f"got {key}, not {state.key()},"))
+    laws.expect(f"{what}: the same legal actions as the state's", same, lambda: said(f"got {marked}, not {legal},")())
+    laws.expect(f"{what}: the same keys as the state's", key == state.key(), said(f"got {key}, not {state.key()},"))
 
 
 def _answers(game: Game, state: State) -> list[tuple[str, Any, bytes]]:
@@ -207,7 +211,7 @@ def _answers(game: Game, state: State) -> list[tuple[str, Any, bytes]]:
 def _check_steady(game: Game, state: State, found: Seen, laws: Laws) -> None:
     for _ in range(NUM_TIMES):
         changed = found.unlike(seen(game, state))
-        laws.expect("a position always says the same", not changed, f"asked again, it differs in {changed}")
+        laws.expect("a position always gives the same answers", not changed, f"asked again, it differs in {changed}")
 
 
 def _check_paid(game: Game, state: State, laws: Laws) -> None:
@@ -226,7 +230,7 @@ def _check_paid(game: Game, state: State, laws: Laws) -> None:
     laws.expect(
         "a decided player is never active again",
         not set(decided) & set(state.active_players),
-        f"{decided} are decided, {state.active_players} active{hint}",
+        f"{decided} are decided, but {state.active_players} are active{hint}",
     )
     laws.expect(
         "all are decided at the end",
@@ -234,7 +238,7 @@ def _check_paid(game: Game, state: State, laws: Laws) -> None:
         f"only {decided} of {num_players} are",
     )
     laws.expect(
-        "returns are 0 for whom nothing is decided",
+        "returns are 0 for players whose return is not decided",
         all(not returns[player] for player in range(num_players) if player not in decided),
         lambda: (
             f"got {returns}, but only {decided} are decided; what is paid while a game goes on belongs to rewards()"
@@ -292,7 +296,9 @@ def _check_names(game: Game, state: State, player: Player, legal: Sequence[int],
     for action in spread(legal, MAX_ACTIONS):
         text = _action_written(game, state, player, action, laws)
         first = texts.setdefault(text, action)
-        laws.expect("no two actions are written alike", first == action, f"{first} and {action} are both {text!r}")
+        laws.expect(
+            "no two actions are written the same way", first == action, f"{first} and {action} are both {text!r}"
+        )
     for text in spread(list(texts), max(1, MAX_NAMES // len(legal))):
         action, found = texts[text], game.parse_action(state, player, text)
         laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
@@ -302,7 +308,7 @@ def _action_written(game: Game, state: State, player: Player, action: int, laws:
     """Returns the text of an action, or of a chance outcome, which need not be parseable."""
     text: str = returned("format_action", game.format_action(state, player, action), str)
     laws.expect(
-        "actions are written in one line, without blanks around it",
+        "actions are written on one line, without spaces around them",
         bool(text) and text.strip() == "".join(text.splitlines()) == text,
         f"{action} became {text!r}",
     )
@@ -313,7 +319,9 @@ def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> 
     planes, shape = returned("observation", state.observation(player), np.ndarray), game.spec.observation_shape
     laws.expect("observations have the declared shape", planes.shape == shape, f"expected {shape}, got {planes.shape}")
     laws.expect("observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
-    laws.expect("observations are numbers", bool(np.isfinite(planes).all()), f"player {player} has others among them")
+    laws.expect(
+        "observations are numbers", bool(np.isfinite(planes).all()), f"player {player} has NaN or infinity among them"
+    )
     if np.abs(planes).max(initial=0) > MAX_OBSERVED:
         laws.leave_out(
             "networks can learn from observations",
@@ -323,9 +331,11 @@ def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> 
 
 def _check_written(game: Game, state: State, found: Seen, laws: Laws) -> None:
     text = returned("format_state", game.format_state(state), str)
-    laws.expect("a state is written in one line", "".join(text.splitlines()) == text, f"got {text!r}")
+    laws.expect("a state is written on one line", "".join(text.splitlines()) == text, f"got {text!r}")
     changed = found.unlike(seen(game, returned("parse_state", game.parse_state(text), State)))
-    laws.expect("states survive parse(format(x))", not changed, f"{text!r} is read as one that differs in {changed}")
+    laws.expect(
+        "states survive parse(format(x))", not changed, f"{text!r} is read as a state that differs in {changed}"
+    )
     laws.expect("positions are drawn as text", isinstance(game.render(state), str), f"render of {text!r}")
 
 
@@ -337,20 +347,20 @@ def _check_refusal(method: str, parse: Callable[[str], object], text: str, laws:
         pass
     except Exception as error:
         raised = one_line(error)
-    laws.expect("what cannot be read is a ValueError", not raised, f"{method} of {text!r} raised {raised}")
+    laws.expect("text that cannot be read raises a ValueError", not raised, f"{method} of {text!r} raised {raised}")
 
 
 def _check_perceived(game: Game, state: State, player: Player, seed: int, laws: Laws) -> None:
     believed = returned("perceived", game.perceived(state, player, seed), State)
     players = tuple(believed.active_players)
     laws.expect(
-        "who perceives a position moves in it",
+        "whoever perceives a position moves in it",
         player in players,
         f"player {player} perceives one in which {players or 'nobody'} moves",
     )
     legal = [list(map(int, each.legal_actions(player))) for each in (believed, state)]
     laws.expect(
-        "what is legal is the same in a perceived position",
+        "legal actions are the same in a perceived position",
         legal[0] == legal[1],
         lambda: f"player {player} perceives {legal[0]}, not {legal[1]}",
     )
@@ -362,7 +372,7 @@ def _check_perceived(game: Game, state: State, player: Player, seed: int, laws: 
     laws.expect(
         "equal seeds give equal perceived positions",
         game.perceived(state, player, seed).key() == believed.key(),
-        f"player {player} perceives two by the seed {seed}; what perceived draws depends on its seed alone",
+        f"player {player} perceives two for the seed {seed}; what perceived draws depends on its seed alone",
     )
 
 

@@ -82,7 +82,7 @@ def explain(
     planes = torch.from_numpy(observations).to(where)
     legal = torch.from_numpy(views.legal_mask()).to(where)
     if not bool(legal.any(dim=1).all()):
-        raise MoemctsError("expected positions in which the player has a move, got one without")
+        raise MoemctsError("expected positions in which the player is to move, got one in which it is not")
     start = torch.zeros_like(planes[:1]) if baseline is None else torch.from_numpy(baseline)[None].to(where)
     with torch.inference_mode():
         actions = network(planes)[0].masked_fill(~legal, -torch.inf).argmax(dim=1)

@@ -217,7 +217,10 @@ def read_manifest(folder: Path, game: Game) -> Mapping[str, Any]:
         raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
     checked(_Manifest, manifest, f"{folder / MANIFEST} is not a valid manifest of experts")
     if "precision" in manifest:
-        raise ForeignData(f"{folder} holds exported models; name the experts they are of, with precision=int8 if so")
+        raise ForeignData(
+            f"{folder} holds exported models; name the folder of the experts instead, with precision=int8 for "
+            "quantised models"
+        )
     check_encoding(folder, manifest["game"], manifest["encoding"], game)
     return manifest
 

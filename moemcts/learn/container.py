@@ -71,9 +71,9 @@ def header_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
     try:
         header = parse_json(bytes(data[_START : start_of(data)]))
     except ValueError as error:
-        raise DamagedFile(f"{path} is no safetensors file: {_in_words(error)}") from error
+        raise DamagedFile(f"{path} is not a safetensors file: {_in_words(error)}") from error
     if not isinstance(header, dict):
-        raise DamagedFile(f"{path} is no safetensors file: expected a dictionary as its header, got {header!r:.40}")
+        raise DamagedFile(f"{path} is not a safetensors file: expected a dictionary as its header, got {header!r:.40}")
     return header
 
 

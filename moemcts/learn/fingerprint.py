@@ -28,8 +28,8 @@ def encoding_fingerprint(game: Game) -> dict[str, str]:
     seen, again = (_rounded(game.views(some).observations()) for some in (pairs, _sample_views(game)))
     if seen != again:
         raise MoemctsError(
-            f"{game.spec.name} shows other planes when the same games are played again: it draws from something else "
-            f"than its seed; see moemcts check {game.spec.name}"
+            f"{game.spec.name} shows other planes when the same games are played again: it depends on something "
+            f"other than its seed; see moemcts check {game.spec.name}"
         )
     planes.update(seen)
     actions.update(str(game.spec.num_actions).encode())
@@ -64,7 +64,7 @@ def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
     told, again = (_rounded(checked_weights(gate, views)) for _ in range(2))
     if told != again:
         raise MoemctsError(
-            f"gate {gate.name!r} says something else when it is asked about the same positions again, so that its "
+            f"gate {gate.name!r} gives different phases when it is asked about the same positions again, so its "
             f"experts could not be told from others; see moemcts check {game.spec.name} --gate {gate.name}"
         )
     result.update(told)

@@ -80,5 +80,5 @@ def _arrays(content: NDArray[np.uint8], path: Path) -> dict[str, NDArray[Any]]:
                 flat = content[start + first : start + last].view(_DTYPES[entry["dtype"]])
                 arrays[name] = flat.reshape(entry["shape"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedFile(f"{path} is no safetensors file: {type(error).__name__} {error}") from error
+        raise DamagedFile(f"{path} is not a safetensors file: {type(error).__name__} {error}") from error
     return arrays

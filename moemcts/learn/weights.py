@@ -40,7 +40,7 @@ def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> 
     for name in [*own, *state]:
         expected, found = _in_words(own.get(name)), _in_words(state.get(name))
         if expected != found:
-            raise ForeignData(f"{where} is of another network: expected {name} {expected}, got {found}")
+            raise ForeignData(f"{where} belongs to another network: expected {name} {expected}, got {found}")
 
 
 def meta_network(blank: Callable[[], nn.Module]) -> nn.Module | None:

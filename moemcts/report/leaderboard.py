@@ -47,7 +47,7 @@ def read_rows(path: Path) -> list[Row]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise DamagedFile(f"{path} is no text of UTF-8: {error.reason}; {_HINT}") from None
+        raise DamagedFile(f"{path} is not UTF-8 text: {error.reason}; {_HINT}") from None
     return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
 
 
@@ -67,7 +67,7 @@ def checked_row(row: object, place: str) -> dict[str, Any]:
         raise DamagedFile(f"{place}: expected a row of a suite, but it has no {missing[0]!r}; {_HINT}")
     for key in (*WORDS, *ORIGIN):
         if not isinstance(row[key], str):
-            raise DamagedFile(f"{place}: expected a text as {key!r}, got {row[key]!r:.40}; {_HINT}")
+            raise DamagedFile(f"{place}: expected text as {key!r}, got {row[key]!r:.40}; {_HINT}")
     optional = (key for key in (*LOSSES, "cost") if row.get(key) is not None)
     for key in (*NUMBERS, *optional, *({MOST, VARIANCE} & row.keys())):
         if not _is_number(row[key]):

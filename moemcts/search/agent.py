@@ -173,5 +173,5 @@ def _check_queued(evaluator: Evaluator) -> None:
     if not evaluator.routing.asks_one_each:
         fitting = " or ".join(name for name, one in ROUTINGS.items() if one.asks_one_each)
         raise ValueError(
-            f"expected experts of which every view asks one, {fitting}, with a queue, got {evaluator.routing.name}"
+            f"expected a routing that asks one expert per view, {fitting}, with a queue, got {evaluator.routing.name}"
         )

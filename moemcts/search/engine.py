@@ -197,7 +197,7 @@ def _actions(given: Sequence[Action]) -> list[Action]:
     """Returns the actions as Python integers; raises ValueError unless they fit in 32 bits."""
     for action in given:
         if not isinstance(action, Integral) or not 0 <= action <= LARGEST_U32:
-            raise ValueError(f"expected root actions, whole numbers of 32 bits, got {action}")
+            raise ValueError(f"expected root actions to be 32-bit whole numbers, got {action}")
     return [int(action) for action in given]
 
 

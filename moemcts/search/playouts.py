@@ -50,7 +50,7 @@ class PlayoutAgent:
         if seconds is not None and not 0 < seconds < float("inf"):
             raise ValueError(f"expected seconds above 0, got {seconds}")
         if exploration is not None and not 0 <= exploration < float("inf"):
-            raise ValueError(f"expected an exploration constant from 0, got {exploration}")
+            raise ValueError(f"expected an exploration constant of at least 0, got {exploration}")
         self.name = name
         self._game = game
         self._takes_best_mean = exploration is None

@@ -196,7 +196,7 @@ def _connected(address: str, count: int | None) -> Any:
         # Ray also raises plain exceptions, for example if it starts too slowly on a busy machine.
         why = _reason(error)
         if address == HERE:
-            raise MoemctsError(f"Ray did not start here: {why}") from error
+            raise MoemctsError(f"Ray failed to start here: {why}") from error
         raise MoemctsError(f"expected a Ray cluster at {address}, found none: {why}; {TOKEN}") from error
     return ray
 

@@ -188,7 +188,7 @@ def test_a_duel_of_native_states_runs() -> None:
 
 
 def test_a_duel_needs_a_seat_for_everyone() -> None:
-    with pytest.raises(ValueError, match="expected every one of 3 agents"):
+    with pytest.raises(ValueError, match="expected each of the 3 agents"):
         duel(StayOrLeave(2), {"a": LeavesAt(1), "b": LeavesAt(2), "c": LeavesAt(3)}, num_games=2)
     with pytest.raises(UsageError, match="no agent named 'x'"):
         duel(StayOrLeave(2), {"a": LeavesAt(1), "b": LeavesAt(2)}, num_games=2, seating=["a", "x"])

@@ -302,7 +302,7 @@ def test_a_file_that_is_nested_too_deeply_is_one_clear_line(tmp_path: Path) -> N
     with pytest.raises(DamagedFile, match="line 4: it is nested too deeply; remove the line"):
         small_match(path)
     path.write_text("[" * 100_000 + "\n")
-    with pytest.raises(ForeignData, match="is no file of games"):
+    with pytest.raises(ForeignData, match="is not a file of games"):
         small_match(path)
     assert chosen_in(path, ["single"]) == {}
     # Python reads this, but cannot call itself so often.
@@ -471,5 +471,5 @@ def test_adjudication_is_refused_where_players_move_at_once() -> None:
             super().__init__(2)
             self.spec = replace(self.spec, utility_sum=0.0)
 
-    with pytest.raises(UsageError, match="expected a game of turns to adjudicate"):
+    with pytest.raises(UsageError, match="expected a game in which players take turns to adjudicate"):
         duel(Zero(), {"a": LeavesAt(1), "b": LeavesAt(2)}, num_games=2, adjudication=Adjudication())

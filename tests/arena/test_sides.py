@@ -41,7 +41,7 @@ class Allies(StayOrLeave):
 def test_team_mates_are_one_agent() -> None:
     assert duel_seatings(Allies(), ("a", "b")) == (("a", "b", "a", "b"), ("b", "a", "b", "a"))
     assert seating_of(Allies(), ("a", "b")) == ("a", "b", "a", "b")
-    with pytest.raises(ValueError, match="expected team mates to be one agent, got a c"):
+    with pytest.raises(ValueError, match="expected the same agent for all members of a team, got a c"):
         duel_seatings(Allies(), ("a", "b", "c"), ("a", "b", "c", "b"))
     game = plugins().game("pommerman-team?max_steps=12")
     assert game.spec.sides == TEAMS

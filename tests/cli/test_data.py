@@ -84,7 +84,7 @@ def test_what_was_interrupted_ends_with_fewer_samples(moemcts, tmp_path: Path) -
     assert "generate it again with the same settings to complete it, or with another number of samples" in err
     code, _, err = moemcts(*generate, "--samples", 1)
     assert code == 2
-    least = int(err.split(" samples or more")[0].split()[-1])
+    least = int(err.partition("expected at least ")[2].split()[0])
     assert moemcts(*generate, "--samples", least)[0] == 0
     assert f"{least} samples" in moemcts("data", "stats", "--data", "made")[1]
 

@@ -107,7 +107,7 @@ def test_experts_and_gate_are_trained_together(moemcts, data: Path, tmp_path: Pa
             "expected phases and channels of at least 1",
         ),
         ("run --game tictactoe --gate learned --scheme mixture?balance=-1", 2, "a balance of at least 0, got"),
-        ("run --game tictactoe --gate none.safetensors", 2, "expected the file of a gate, none.safetensors, found"),
+        ("run --game tictactoe --gate none.safetensors", 2, "expected a gate's file at none.safetensors, found"),
         ("gate fit --game tictactoe --data DATA --out gate.toml", 2, "expected a file NAME.safetensors for the gate"),
         ("gate fit --game tictactoe --data nowhere --out g.safetensors", 2, "expected a dataset in nowhere, found"),
         ("gate fit --game tictactoe --data DATA --out g.safetensors --features plane", 2, "did you mean 'planes'?"),

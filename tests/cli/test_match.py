@@ -310,7 +310,7 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent flat --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent flat --replays a.pgn", "no replay format named 'pgn'"),
         ("--agent random --agent flat --pgn a.pgn", "tictactoe has no PGN; --replays FILE.jsonl keeps its games"),
-        ("--agent random --agent flat --random-plies 9", "take fewer --random-plies"),
+        ("--agent random --agent flat --random-plies 9", "use fewer --random-plies"),
         ("--agent random --agent flat --out a.jsonl --replays a.jsonl", "expected different files to write to"),
         ("--agent random --agent flat --replays /proc/x.jsonl", "cannot write /proc/x.jsonl"),
         ("--agent random --agent uct?simulations=1.5", "agent 'uct': expected simulations as whole number, got 1.5"),

@@ -97,7 +97,7 @@ def test_of_all_players_values_the_viewers_is_explained(views: Views) -> None:
 def test_a_finished_game_has_nothing_to_explain() -> None:
     game = TicTacToe()
     over = game.views([(game.parse_state("03142"), 1)])
-    with pytest.raises(MoemctsError, match="in which the player has a move"):
+    with pytest.raises(MoemctsError, match="in which the player is to move"):
         explain(network(), over)
 
 

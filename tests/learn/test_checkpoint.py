@@ -65,7 +65,7 @@ def test_experts_of_another_gate_are_refused_with_both_sides(tmp_path: Path) -> 
 def test_experts_of_another_network_are_refused(tmp_path: Path) -> None:
     save(tmp_path)
     edit(tmp_path, NETWORK, "resnet?channels=5&blocks=1")
-    with pytest.raises(ForeignData, match=r"is of another network: expected body.0.0.weight 5x2x3x3, got 4x2x3x3"):
+    with pytest.raises(ForeignData, match=r"belongs to another network: expected body.0.0.weight 5x2x3x3, got 4x2x3x3"):
         load_experts(tmp_path, TicTacToe(), plugins())
 
 
@@ -109,7 +109,7 @@ def test_a_size_that_only_the_manifest_claims_takes_no_memory(tmp_path: Path) ->
     save(tmp_path)
     edit(tmp_path, NETWORK, "resnet?channels=5&blocks=1")
     makers = Watched()
-    with pytest.raises(ForeignData, match="is of another network"):
+    with pytest.raises(ForeignData, match="belongs to another network"):
         load_networks(tmp_path, TicTacToe(), makers)
     assert makers.devices == ["meta"]
 

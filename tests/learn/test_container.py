@@ -96,5 +96,5 @@ def test_what_is_no_content_is_refused(content: bytes, tmp_path: Path) -> None:
 )
 def test_what_is_no_header_is_refused(header: Any, tmp_path: Path) -> None:
     (tmp_path / "a.safetensors").write_bytes(file_of(header))
-    with pytest.raises(DamagedFile, match=r"a.safetensors is no safetensors file"):
+    with pytest.raises(DamagedFile, match=r"a.safetensors is not a safetensors file"):
         map_tensors(tmp_path / "a.safetensors", None)

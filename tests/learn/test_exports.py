@@ -145,7 +145,9 @@ def test_damaged_exports_are_refused_with_one_line(tmp_path: Path, harm: str) ->
 def test_a_manifest_of_models_names_files_beside_it(tmp_path: Path, file: str | int) -> None:
     entry = {"file": "expert-0.onnx", "sha256": "", "weights": "w"}
     write_toml(tmp_path / "int8" / "manifest.toml", {"format": 1, "experts": [entry, {**entry, "file": file}]})
-    with pytest.raises(DamagedFile, match=r"is no manifest of exported models: experts.1.file: Input should be "):
+    with pytest.raises(
+        DamagedFile, match=r"is not a valid manifest of exported models: experts.1.file: Input should be "
+    ):
         read_models(tmp_path, "int8", ["w", "w"])
 
 

@@ -90,7 +90,7 @@ def test_what_answers_otherwise_when_it_is_asked_again_has_no_fingerprint() -> N
             self.num_begun += 1
             return super().views(pairs if self.num_begun % 2 else pairs[::-1])
 
-    with pytest.raises(MoemctsError, match="gate 'plies' says something else when it is asked about the same"):
+    with pytest.raises(MoemctsError, match="gate 'plies' gives different phases when it is asked about the same"):
         gate_fingerprint(Fickle([3]), TicTacToe())
     with pytest.raises(MoemctsError, match="tictactoe shows other planes when the same games are played again"):
         encoding_fingerprint(Restless())

@@ -91,7 +91,7 @@ def test_what_could_not_be_read_again_is_not_written(decided: dict[str, Any], to
         def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
             return [Decision(action=view.state.legal_actions(view.player)[0], **decided) for view in views]
 
-    with pytest.raises(MoemctsError, match=f"games of tictactoe gave what no sample may have: {told}"):
+    with pytest.raises(MoemctsError, match=f"games of tictactoe gave an invalid sample: {told}"):
         generate(TicTacToe(), [Odd(), Odd()], 20, seed=3, out=tmp_path)
     assert not list(tmp_path.glob("*.safetensors"))
 
@@ -210,7 +210,7 @@ def test_an_interrupted_generation_ends_with_fewer_samples_or_more_as_if_it_was_
 def test_an_interrupted_generation_is_not_ended_with_fewer_samples_than_there_are(tmp_path: Path) -> None:
     out = interrupted(tmp_path, 200)
     before = (out / "manifest.toml").read_bytes()
-    with pytest.raises(UsageError, match=r"expected \d+ samples or more, which .* has already, got 20$") as told:
+    with pytest.raises(UsageError, match=r"expected at least \d+ samples, which .* already has, got 20$") as told:
         random_games(out, 20)
     assert (out / "manifest.toml").read_bytes() == before
     least = int(str(told.value).split()[1])
@@ -226,7 +226,7 @@ def test_what_was_played_for_more_samples_is_not_lost_to_fewer(tmp_path: Path) -
     with pytest.raises(KeyboardInterrupt):
         generate(TicTacToe(), [Mortal(0)] * 2, 60, seed=3, out=out, games_per_shard=10)
     interrupted(out, 200)
-    with pytest.raises(UsageError, match=r"expected \d+ samples or more, which .* has already, got 60$"):
+    with pytest.raises(UsageError, match=r"expected at least \d+ samples, which .* already has, got 60$"):
         random_games(out, 60)
 
 
@@ -270,7 +270,7 @@ def test_a_manifest_that_is_none_is_neither_read_nor_gone_on_with(
     random_games(tmp_path)
     write_toml(tmp_path / "manifest.toml", read_toml(tmp_path / "manifest.toml") | wrong)
     for use in (random_games, lambda folder: Dataset.open(folder, TicTacToe())):
-        with pytest.raises(DamagedFile, match=f"is no manifest of a dataset: {what}$"):
+        with pytest.raises(DamagedFile, match=f"is not a valid manifest of a dataset: {what}$"):
             use(tmp_path)
 
 
@@ -351,7 +351,9 @@ def test_a_dataset_whose_plies_at_random_are_samples_is_read_but_not_gone_on_wit
     del manifest["source"]["samples_from_ply"]
     write_toml(tmp_path / "manifest.toml", manifest | {"complete": is_complete})
     before = (tmp_path / "manifest.toml").read_bytes()
-    with pytest.raises(ForeignData, match=r"was begun when plies at random were samples too.*into another folder"):
+    with pytest.raises(
+        ForeignData, match=r"was begun by a version in which random plies were samples too.*into another folder"
+    ):
         after_random_plies(tmp_path)
     assert (tmp_path / "manifest.toml").read_bytes() == before
     if is_complete:
@@ -360,7 +362,7 @@ def test_a_dataset_whose_plies_at_random_are_samples_is_read_but_not_gone_on_wit
 
 def test_games_without_a_sample_come_to_an_end(tmp_path: Path) -> None:
     agents = seated([RandomAgent()], 2, random_plies=9)
-    with pytest.raises(MoemctsError, match=r"no sample in 1,000 games of tictactoe: .* after 9 plies at random; take"):
+    with pytest.raises(MoemctsError, match=r"no sample from 1,000 games of tictactoe: .* after 9 random plies; use"):
         generate(TicTacToe(), agents, 10, seed=3, out=tmp_path / "none", games_per_shard=250)
     # As is said: with fewer random plies the same folder serves.
     agents = seated([RandomAgent()], 2, random_plies=2)

@@ -148,7 +148,7 @@ class Crooked(nn.Module):
 
 
 def test_a_model_that_computes_something_else_is_refused() -> None:
-    with pytest.raises(MoemctsError, match=r"computes something else than torch: expected errors up to 0.0001, got"):
+    with pytest.raises(MoemctsError, match=r"gives other results than torch: expected errors up to 0.0001, got"):
         make_evaluator(Crooked(), (2, 3, 3), backend="onnxruntime")
 
 
@@ -216,14 +216,14 @@ def test_a_processor_without_bfloat16_says_so(monkeypatch: pytest.MonkeyPatch) -
             return ["FP32"]
 
     monkeypatch.setattr(backends, "_openvino_core", Plain)
-    with pytest.raises(MoemctsError, match="openvino finds no bfloat16 in this processor to run expert 1 in"):
+    with pytest.raises(MoemctsError, match="openvino cannot run expert 1 in bfloat16, which this processor lacks"):
         run_model(b"", "openvino", "bf16", name="expert 1")
 
 
 @pytest.mark.parametrize(
     ("able", "taken", "line"),
     [
-        (["CPU"], "", r"the installed onnxruntime runs nothing on cuda:1; pip install onnxruntime-gpu"),
+        (["CPU"], "", r"the installed onnxruntime cannot use cuda:1; pip install onnxruntime-gpu"),
         (["CUDA", "CPU"], "CUDA", ""),
         (["Tensorrt", "CUDA", "CPU"], "CUDA", ""),
         (["CUDA", "CPU"], "CPU", r"onnxruntime cannot run expert 1 on cuda:1: it would take CPUExecutionProvider; "),
@@ -258,7 +258,7 @@ def test_onnxruntime_runs_on_the_gpu_that_is_named_or_says_why_not(
 
 
 def test_openvino_is_not_taken_for_a_gpu() -> None:
-    network, line = trained_network(), "openvino runs networks on the CPU here, not on cuda; expected backend=torch"
+    network, line = trained_network(), "openvino runs networks only on the CPU here, not on cuda; use backend=torch"
     with pytest.raises(UsageError, match=line):
         make_evaluator(network, (2, 3, 3), backend="openvino", device="cuda")
     with pytest.raises(UsageError, match=line):
@@ -280,7 +280,7 @@ def test_a_missing_library_is_named_with_what_to_install(
 def test_a_damaged_model_is_refused_with_one_line(backend: str, harm: str) -> None:
     model = onnx_bytes(trained_network(), (2, 3, 3))
     bad = {"empty": b"", "cut": model[: len(model) // 2], "text": b"not a model"}[harm]
-    with pytest.raises(DamagedFile, match=f"expert 1 is no ONNX model that {backend} can run") as error:
+    with pytest.raises(DamagedFile, match=f"expert 1 is not an ONNX model that {backend} can run") as error:
         run_model(bad, backend, name="expert 1")  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
 
@@ -423,7 +423,7 @@ def test_a_recording_is_used_only_where_it_gives_what_the_network_gives(
     fixed = FixedBatches(network, torch.device("cpu"))
     with torch.inference_mode():
         if fault:
-            with pytest.raises(RuntimeError, match="out of memory" if "memory" in fault else "something else than"):
+            with pytest.raises(RuntimeError, match="out of memory" if "memory" in fault else "other results than"):
                 fixed._captured(planes, planes)
             return
         found = fixed._captured(planes, planes)

@@ -88,7 +88,7 @@ def test_parts_that_were_not_played_here_do_not_come_twice_either(parts: list[Pa
 
 
 def test_one_dataset_an_unfinished_one_and_one_of_another_game_are_refused(parts: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected two datasets"):
+    with pytest.raises(UsageError, match="expected at least two datasets"):
         join(parts[:1], TicTacToe(), out=tmp_path / "joined")
     ShardWriter(tmp_path / "begun", TicTacToe(), reference="tictactoe", source={"agents": ["a", "b"], "seed": 9})
     with pytest.raises(DamagedFile, match="is unfinished"):

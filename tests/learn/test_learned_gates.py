@@ -205,7 +205,7 @@ def test_a_gate_file_from_before_there_were_hashes_is_read(fit: Fit, tmp_path: P
 
 
 def test_a_missing_gate_and_an_unfitted_one_say_what_to_do() -> None:
-    with pytest.raises(UsageError, match=r"expected the file of a gate, nowhere.safetensors, found none"):
+    with pytest.raises(UsageError, match=r"expected a gate's file at nowhere.safetensors, found none"):
         plugins().gate("nowhere.safetensors", TicTacToe())
     with pytest.raises(UsageError, match=r"fitted to data first: moemcts gate fit --game tictactoe .* --phases 5"):
         plugins().gate("kmeans?phases=5", TicTacToe())
@@ -302,7 +302,7 @@ def test_a_gate_file_with_wrong_content_is_named(
     arrays = file.arrays | {name: value for name, value in wrong.items() if name in file.arrays}
     header = {**file.header, **{name: value for name, value in wrong.items() if name not in file.arrays}}
     (tmp_path / "gate.safetensors").write_bytes(GateFile(arrays, header, file.digest).content)
-    with pytest.raises(DamagedFile, match=f"gate.safetensors is no file of a gate: {what}"):
+    with pytest.raises(DamagedFile, match=f"gate.safetensors is not a gate's file: {what}"):
         load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
 
 
@@ -314,7 +314,7 @@ def test_sizes_that_a_gate_file_only_claims_take_no_memory(kind: str, data: Data
         claimed = {"network": f"resnet?channels={2**20}&blocks=1"}
     broken = GateFile(file.arrays, {**file.header, **claimed}, file.digest)
     (tmp_path / "gate.safetensors").write_bytes(broken.content)
-    with pytest.raises(ForeignData, match="is of another network: expected"):
+    with pytest.raises(ForeignData, match="belongs to another network: expected"):
         load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
 
 

@@ -314,9 +314,9 @@ def test_what_a_stage_without_samples_has_gathered_is_kept_for_it(samples: Sampl
 
 def test_experts_that_differ_are_no_network_for_all_to_go_out_from(samples: Samples, tmp_path: Path) -> None:
     experts, gate = [network(seed) for seed in range(3)], PlyGate((3, 6), ())
-    with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
+    with pytest.raises(UsageError, match="expected one network to start all experts from, got 3"):
         go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
-    with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
+    with pytest.raises(UsageError, match="expected one network to start all experts from, got 3"):
         Single().fit_from(Trainer(CONFIG), experts, samples.training, gate, tmp_path / "1")
     general = network(3)
     go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2")

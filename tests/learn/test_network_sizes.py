@@ -103,7 +103,7 @@ def test_multiply_adds_are_counted_by_hand() -> None:
         ("resnet?value_hidden=0", "expected value_hidden of at least 1, got 0"),
         ("resnet?policy_planes=-1", "expected policy_planes of at least 1, or 0 for a linear layer, got -1"),
         ("rise?kernels=3,0", "expected kernels of at least 1, got 0"),
-        ("rise?kernels=3,4", "expected kernels with a middle, of odd sizes, got [3, 4]"),
+        ("rise?kernels=3,4", "expected kernels of odd sizes, got [3, 4]"),
         ("rise-v3.3?path_dropout=1", "expected a path_dropout of at least 0 and below 1, got 1"),
         ("resnet?norm_momentum=2", "expected norm_momentum from 0 to 1, got 2"),
         ("rise?growth=-100", "expected expanded of at least 1, got -44"),

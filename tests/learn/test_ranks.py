@@ -58,5 +58,5 @@ def test_experts_are_trained_by_torchrun(tmp_path: Path) -> None:
 
 
 def test_processes_that_would_share_a_gpu_are_refused() -> None:
-    with pytest.raises(UsageError, match="expected device cuda of 2 processes, each of which takes a GPU of its own"):
+    with pytest.raises(UsageError, match="expected device cuda of 2 processes, each of which takes its own"):
         device_of("cuda:1", Ranks(0, 2))

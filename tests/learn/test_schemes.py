@@ -19,7 +19,7 @@ def test_a_scheme_without_stages_is_refused(stages: Any) -> None:
         def stages(self, phase: int, num_phases: int) -> Any:
             return stages
 
-    with pytest.raises(MoemctsError, match="scheme Idle is wrong: expected stages for phase 0 with weights of 3"):
+    with pytest.raises(MoemctsError, match="scheme Idle is invalid: expected stages for phase 0 with weights of 3"):
         Idle().all_stages(3)
 
 
@@ -44,7 +44,9 @@ def test_a_stage_in_which_nothing_is_learned_is_refused_before_anything_is(wrong
         def stages(self, phase: int, num_phases: int) -> Any:
             return [Stage(**{"weights": (1.0, 1.0), **wrong})]
 
-    line = rf"scheme Careless is wrong: asked for the stages of phase 0 it raised ValueError: {told} in stages \(test_"
+    line = (
+        rf"scheme Careless is invalid: asked for the stages of phase 0, it raised ValueError: {told} in stages \(test_"
+    )
     with pytest.raises(MoemctsError, match=line):
         Careless().cost(2)
 

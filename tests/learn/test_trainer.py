@@ -73,10 +73,10 @@ def test_a_network_that_is_none_for_the_game_learns_nothing(
             train()
     assert not list(tmp_path.iterdir())
     other = small_network(8, shape=(3, 3, 3))
-    told = r"is wrong: of observations \[2, 2, 3, 3\] it raised RuntimeError: .*expected input.* to have 3 channels"
+    told = r"is invalid: on observations \[2, 2, 3, 3\] it raised RuntimeError: .*expected input.* to have 3 channels"
     with pytest.raises(MoemctsError, match=told):
         Trainer(config()).fit(other, data, thirds(), EVERYTHING, tmp_path / "other")
-    with pytest.raises(MoemctsError, match=r"network object is wrong: expected a torch\.nn\.Module"):
+    with pytest.raises(MoemctsError, match=r"network object is invalid: expected a torch\.nn\.Module"):
         Separated().fit(Trainer(config()), object, data, thirds(), tmp_path)
 
 
@@ -384,7 +384,7 @@ TWO = "finds 2, numbered from 0; use device=cuda or cpu"
     ("name", "num_gpus", "line"),
     [
         ("gpu", 0, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
-        ("meta", 0, "expected a device such as cpu, cuda or cuda:1, got 'meta', which torch does not find here"),
+        ("meta", 0, "expected a device such as cpu, cuda or cuda:1, got 'meta', which torch does not find"),
         ("cuda", 0, f"no GPU for device 'cuda': torch .* {NONE}"),
         ("cuda:7", 0, f"no GPU for device 'cuda:7': torch .* {NONE}"),
         ("cuda:2", 2, f"no GPU for device 'cuda:2': torch .* {TWO}"),

@@ -28,9 +28,9 @@ def test_a_row_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("suite", 3, "a text as 'suite', got 3"),
-        ("routing", ["each"], "a text as 'routing', got"),
-        ("date", None, "a text as 'date', got None"),
+        ("suite", 3, "text as 'suite', got 3"),
+        ("routing", ["each"], "text as 'routing', got"),
+        ("date", None, "text as 'date', got None"),
         ("points", float("nan"), "a number as 'points', got nan"),
         ("low", float("inf"), "a number as 'low', got inf"),
         ("high", 10**400, "a number as 'high', got 1000"),

@@ -404,7 +404,7 @@ def test_joined_suites_are_lines_of_their_own_and_a_seed_counts_once() -> None:
         (b"3", "line 2: expected a row of a suite, got '3'"),
         (json.dumps({**ROW, "seed": None}).encode(), "line 2: expected a number as 'seed', got None"),
         (b"{}", "line 2: expected a row of a suite, but it has no 'suite'"),
-        (b"\xff", "is no text of UTF-8"),
+        (b"\xff", "is not UTF-8 text"),
     ],
 )
 def test_damaged_rows_are_one_line(

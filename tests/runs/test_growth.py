@@ -105,7 +105,7 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
         ({"single_networks": ["resnet?channels=4&blocks=1"]}, "does not have yet, got --single-network 'resnet.*'"),
         ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
         ({"changes": {"match.game": 3}}, r"no setting of match named 'game'; did you mean 'games'"),
-        ({"changes": {"match.games": 2}}, r"expected match\.games of 4 or more, which .* was begun with, got 2"),
+        ({"changes": {"match.games": 2}}, r"expected match\.games of at least 4, which .* was begun with, got 2"),
         ({"changes": {"match.raw_games": 0}}, r"expected match\.raw_games of 2 or more"),
     ],
 )

@@ -188,7 +188,7 @@ def test_games_that_are_lost_are_played_again_for_the_report(copy: Path, monkeyp
     [
         ({"device": "gpu"}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ({"device": "cuda:7"}, "no GPU for device 'cuda:7'"),
-        ({"device": "cuda", "backend": "openvino"}, "openvino runs networks on the CPU here, not on cuda"),
+        ({"device": "cuda", "backend": "openvino"}, "openvino runs networks only on the CPU here, not on cuda"),
     ],
 )
 def test_a_run_on_a_device_that_cannot_be_does_not_begin(

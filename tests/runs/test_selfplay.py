@@ -169,7 +169,7 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"scheme": "mixture", "gate": "learned"}, "cannot go on from where they are"),
+        ({"scheme": "mixture", "gate": "learned"}, "cannot continue from where they are"),
         ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
         ({"games": {"opponents": "leage"}}, "no agent named 'leage'; did you mean 'league'?"),
         (
@@ -554,7 +554,7 @@ def test_a_start_of_experts_that_differ_needs_the_network_they_go_out_from(tmp_p
     general = "general.safetensors"
     assert state_of(further.on_disk.of(0) / general) == state_of(generation / general)
     shutil.copytree(generation / "experts", tmp_path / "experts")
-    with pytest.raises(UsageError, match="expected one network to begin with"):
+    with pytest.raises(UsageError, match="expected one network to start all experts from"):
         selfplay(tmp_path / "third", start=str(tmp_path / "experts"), scheme="general_first")
     assert not (tmp_path / "third").exists()
 

@@ -72,7 +72,11 @@ def test_what_trainings_cannot_begin_with_is_said(start: Path, tmp_path: Path) -
     team = save_team(tmp_path / "team")
     for changes, error, line in (
         ({"start": str(team)}, UsageError, "has experts of gate 'plies', not of 'none'; expected experts of"),
-        ({"start": str(start), "schemes": ["mixture"]}, UsageError, "'mixture' makes its gate anew with its experts"),
+        (
+            {"start": str(start), "schemes": ["mixture"]},
+            UsageError,
+            "'mixture' trains its gate together with its experts",
+        ),
         ({"start": str(tmp_path / "nowhere")}, MoemctsError, "expected a folder of experts.*no such folder"),
         ({"start": str(start), "game": "connect-four"}, ForeignData, "tictactoe"),
         (
@@ -96,7 +100,7 @@ def test_experts_go_on_each_from_itself(tmp_path: Path) -> None:
     networks = load_networks(team, plugins().game("tictactoe"), plugins()).networks
     assert begun == [state_digest(network_state(network)) for network in networks]
     for scheme in ("general_first", "shared_stem", "single"):
-        with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out"):
+        with pytest.raises(UsageError, match="expected one network to start all experts from"):
             Training.create(tmp_path / "other", validate({**settings, "scheme": scheme}, TrainingConfig))
 
 

@@ -130,7 +130,9 @@ def test_a_queue_is_for_experts_of_which_every_view_asks_one(routing: str) -> No
     if routing in ("each", "stacked"):
         assert SearchAgent(game, experts, SearchConfig(simulations=4), queue=8).name == "search"
         return
-    with pytest.raises(ValueError, match=f"every view asks one, each or stacked, with a queue, got {routing}"):
+    with pytest.raises(
+        ValueError, match=f"a routing that asks one expert per view, each or stacked, with a queue, got {routing}"
+    ):
         SearchAgent(game, experts, SearchConfig(simulations=4), queue=8)
 
 

@@ -187,7 +187,7 @@ def test_names_say_the_options() -> None:
     [
         ("flat?playouts=0", "expected playouts above 0, got 0"),
         ("flat?seconds=0", "expected seconds above 0, got 0"),
-        ("uct?c=-1", "expected an exploration constant from 0, got -1"),
+        ("uct?c=-1", "expected an exploration constant of at least 0, got -1"),
         ("uct?depth=0", "expected depth above 0, got 0"),
         ("flat?playouts=10000000000", "expected playouts of at most 4294967295, got 10000000000"),
         ("uct?depth=1099511627776", "expected depth of at most 4294967295, got 1099511627776"),

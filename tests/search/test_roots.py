@@ -39,7 +39,7 @@ def test_only_the_given_root_actions_are_searched_and_all_replies_to_them() -> N
 @pytest.mark.parametrize(
     ("given_actions", "message"),
     [([], "one or more of"), ([7], r"player 0, one or more of \[0, 1, 2, 3, 4, 5, 6\], got \[7\]"), ([0, 9], "got")]
-    + [(wrong, f"whole numbers of 32 bits, got {wrong[0]}") for wrong in ([-1, 3], [2**32], [2.5])],
+    + [(wrong, f"root actions to be 32-bit whole numbers, got {wrong[0]}") for wrong in ([-1, 3], [2**32], [2.5])],
 )
 def test_root_actions_that_are_not_legal_are_refused(given_actions, message) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=message):

@@ -131,7 +131,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("address", "line"),
     [
-        ("ray", "Ray did not start here: the node timed out$"),
+        ("ray", "Ray failed to start here: the node timed out$"),
         ("ray://head:1", "expected a Ray cluster at ray://head:1, found none: the node timed out; one that asks for a"),
     ],
 )

@@ -96,7 +96,7 @@ class FinishedGames:
 
     def _read(self, path: Path) -> dict[int, Records]:
         if digest(read_bytes(path))[:_HASH] != path.stem:
-            raise DamagedFile(f"{path} is damaged: its content is not what was written")
+            raise DamagedFile(f"{path} is damaged: its content differs from what was written")
         arrays, content = read_container(path)
         check_same(path, self._dataset, without_num_samples(content.get("dataset", {})))
         games: dict[int, dict[str, NDArray[Any]]] = {}

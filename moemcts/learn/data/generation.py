@@ -93,8 +93,9 @@ def generate(
                 # Nothing is lost, and the folder is free for other settings.
                 (out / MANIFEST).unlink(missing_ok=True)
             raise MoemctsError(
-                f"no sample in {num_without:,} games of {game.spec.name}: expected decisions between several actions"
-                + (f" after {max(first_plies)} plies at random; take fewer random plies" if any(first_plies) else "")
+                f"no sample from {num_without:,} games of {game.spec.name}: expected decisions between several "
+                "actions"
+                + (f" after {max(first_plies)} random plies; use fewer random plies" if any(first_plies) else "")
             )
     if not writer.is_complete:
         # The shards hold exactly enough: finished games after an unfinished one were for a larger number.
@@ -126,15 +127,15 @@ def _check_enough(out: Path, writer: ShardWriter, num_samples: int, games_per_sh
     finished = FinishedGames(_games_folder(out, writer.num_shards), writer.head)
     there = writer.num_samples + finished.num_samples(writer.num_shards * games_per_shard)
     if num_samples < there:
-        raise UsageError(f"expected {there} samples or more, which {out} has already, got {num_samples}")
+        raise UsageError(f"expected at least {there} samples, which {out} already has, got {num_samples}")
 
 
 def _check_random(out: Path, begun: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     """Raises ForeignData if `out` holds a dataset whose samples include plies at random."""
     if begun.get("agents") == source["agents"] and FIRST_PLY not in begun:
         raise ForeignData(
-            f"{out} was begun when plies at random were samples too, which they no longer are; "
-            "generate into another folder (a dataset that is complete can be learned from as it is)"
+            f"{out} was begun by a version in which random plies were samples too; generate into another folder "
+            "(a complete dataset can be learned from as it is)"
         )
 
 

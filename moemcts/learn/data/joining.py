@@ -22,7 +22,7 @@ def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "")
     unfinished or damaged, UsageError for fewer than two datasets or if two of them have games in common.
     """
     if len(folders) < 2:
-        raise UsageError(f"expected two datasets to join, or more, got {len(folders)}")
+        raise UsageError(f"expected at least two datasets to join, got {len(folders)}")
     manifests = [read_manifest(folder) for folder in folders]
     _check_apart(folders, manifests)
     parts = [part for manifest in manifests for part in _parts(manifest)]

@@ -34,7 +34,7 @@ def check_made(records: Records, game: Game) -> None:
     """Raises MoemctsError for samples with impossible numbers, mostly an agent's fault, before they are written."""
     if fault := _numbers(records, game):
         name = game.spec.name
-        raise MoemctsError(f"games of {name} gave what no sample may have: {fault}; see moemcts check {name}")
+        raise MoemctsError(f"games of {name} gave an invalid sample: {fault}; see moemcts check {name}")
 
 
 def _fault(records: Records, game: Game) -> str:

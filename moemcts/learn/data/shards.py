@@ -165,7 +165,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     manifest = read_toml(path)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
         raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
-    checked(_Manifest, manifest, f"{path} is no manifest of a dataset")
+    checked(_Manifest, manifest, f"{path} is not a valid manifest of a dataset")
     return manifest
 
 
@@ -211,7 +211,7 @@ def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Reco
     try:
         records = Records.of_arrays(arrays)
     except KeyError as error:
-        raise DamagedFile(f"{path} is no shard of a dataset: {error} is missing") from error
+        raise DamagedFile(f"{path} is not a shard of a dataset: {error} is missing") from error
     if not is_known:
         check_records(records, game, path)
         verified.note(path, sha256)

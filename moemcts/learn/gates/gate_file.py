@@ -58,7 +58,7 @@ class GateFile:
         only some kinds of gates have are not checked.
         """
         if not path.is_file():
-            raise UsageError(f"expected the file of a gate, {path}, found none")
+            raise UsageError(f"expected a gate's file at {path}, found none")
         arrays, header = read_container(path)
         told = checked(_Content, header, no_gate(path))
         if told.format != FORMAT:
@@ -80,7 +80,7 @@ class GateFile:
 
 def no_gate(path: Path) -> str:
     """Returns the beginning of error messages about files that are not a gate's."""
-    return f"{path} is no file of a gate"
+    return f"{path} is not a gate's file"
 
 
 class _Content(FileContent):

@@ -36,7 +36,7 @@ def load_gate(path: Path, game: Game, makers: NetworkMakers) -> LearnedGate:
         return _clusters(file, game, makers, path)
     if kind == NetworkGate.name:
         return _network(file, game, path)
-    raise DamagedFile(f"{path} is a gate of the unknown kind {kind!r}")
+    raise DamagedFile(f"{path} holds a gate of an unknown kind, {kind!r}")
 
 
 class _Clusters(FileContent):

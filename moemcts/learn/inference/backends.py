@@ -53,7 +53,7 @@ class Inference:
             able = " or ".join(f"backend={backend}" for backend in BACKENDS if self.precision in CAN[backend])
             raise UsageError(f"{self.backend} has no {self.precision} here; expected {able}")
         if self.backend == "openvino" and not is_cpu(device):
-            raise UsageError(f"openvino runs networks on the CPU here, not on {device}; expected backend=torch")
+            raise UsageError(f"openvino runs networks only on the CPU here, not on {device}; use backend=torch")
         return self
 
 
@@ -161,7 +161,7 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
                 return
             what = f"it would take {taken}"
         if self._is_on_cpu:
-            raise DamagedFile(f"{name} is no ONNX model that onnxruntime can run: {what}")
+            raise DamagedFile(f"{name} is not an ONNX model that onnxruntime can run: {what}")
         raise MoemctsError(f"onnxruntime cannot run {name} on {device}: {what}; {_OTHER}")
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
@@ -183,7 +183,7 @@ def providers(device: str) -> list[tuple[str, dict[str, str]]]:
     onnxruntime = onnxruntime_module()
     found = [name for name in _GPU_PROVIDERS if name in onnxruntime.get_available_providers()]
     if not found:
-        raise MoemctsError(f"the installed onnxruntime runs nothing on {device}; {_OTHER}")
+        raise MoemctsError(f"the installed onnxruntime cannot use {device}; {_OTHER}")
     number = device.partition(":")[2] or "0"
     return [*((name, {"device_id": number}) for name in found), on_cpu]
 
@@ -205,12 +205,14 @@ class OpenvinoEvaluator(PlanesEvaluator):
         try:
             self._model: Any = _openvino_core().read_model(model, b"")
         except Exception as error:
-            raise DamagedFile(f"{name} is no ONNX model that openvino can run: {first_line(error)}") from error
+            raise DamagedFile(f"{name} is not an ONNX model that openvino can run: {first_line(error)}") from error
         self._hint = "bf16" if is_bf16 else "f32"
         self._requests: dict[int, Any] = {}
         self._lock = threading.Lock()
         if is_bf16 and "BF16" not in _openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
-            raise MoemctsError(f"openvino finds no bfloat16 in this processor to run {name} in; use precision=float32")
+            raise MoemctsError(
+                f"openvino cannot run {name} in bfloat16, which this processor lacks; use precision=float32"
+            )
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""

@@ -90,7 +90,7 @@ def choose(
     ranked = [pair for pair in ranked if str(pair) in rates]
     if not ranked:
         raise MoemctsError(
-            f"nothing here runs this network with {backend or 'any backend'} in {precision or 'any precision'}; "
+            f"this network cannot be run here with {backend or 'any backend'} in {precision or 'any precision'}; "
             "use backend=torch and precision=float32"
         )
     if precision is not None:

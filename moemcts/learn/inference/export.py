@@ -120,8 +120,8 @@ def check_error(error: float, what: str, tolerance: float = TOLERANCE) -> None:
     """Raises MoemctsError if the error of an exported network is above the tolerance."""
     if not error <= tolerance:
         raise MoemctsError(
-            f"{what} computes something else than torch: expected errors up to {tolerance:g}, got {error:.3g}; "
-            "use backend=torch and precision=float32"
+            f"{what} gives other results than torch: expected errors up to {tolerance:g}, got {error:.3g}; use "
+            "backend=torch and precision=float32"
         )
 
 

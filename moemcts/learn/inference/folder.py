@@ -95,7 +95,7 @@ def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> 
     if not (folder / MANIFEST).exists():
         raise MoemctsError(f"{experts} has no {precision} models; make them: {command}")
     manifest = checked(
-        _Manifest, read_toml(folder / MANIFEST), f"{folder / MANIFEST} is no manifest of exported models"
+        _Manifest, read_toml(folder / MANIFEST), f"{folder / MANIFEST} is not a valid manifest of exported models"
     )
     if manifest.format != FORMAT:
         raise ForeignData(f"{folder} has format {manifest.format}, this version reads {FORMAT}; {command}")

@@ -114,5 +114,5 @@ class FixedBatches:
         for right, ours in zip(expected, outputs, strict=True):
             scale = max(1.0, float(right.abs().max()))
             if not bool(((right - ours).abs() <= ALIKE * scale).all()):
-                raise RuntimeError("a repetition gives something else than the network")
+                raise RuntimeError("replaying the graph gives other results than the network")
         return _Recorded(host, planes, outputs, graph.replay)

@@ -48,8 +48,8 @@ def staged(scheme: Scheme, reference: str) -> StagedScheme:
     if isinstance(scheme, StagedScheme):
         return scheme
     raise UsageError(
-        f"scheme {reference!r} makes its gate anew with its experts, which cannot go on from where they are; "
-        "expected a scheme of stages, such as separated, staged, weighted, general_first or single"
+        f"scheme {reference!r} trains its gate together with its experts, so they cannot continue from where they "
+        "are; expected a scheme of stages, such as separated, staged, weighted, general_first or single"
     )
 
 

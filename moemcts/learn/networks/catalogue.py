@@ -42,13 +42,11 @@ def rise(
     _require_blocks(blocks)
     require_sizes(channels=channels, expanded=expanded, kernels=min(kernels, default=0))
     if any(kernel % 2 == 0 for kernel in kernels):
-        raise ValueError(f"expected kernels with a middle, of odd sizes, got {list(kernels)}")
+        raise ValueError(f"expected kernels of odd sizes, got {list(kernels)}")
     # The last block is the narrowest if growth is below 0.
     require_sizes(expanded=expanded + max(blocks - 1, 0) * growth)
     if downsampling and blocks < 2:
-        raise ValueError(
-            f"expected two blocks or more with downsampling, which begins behind half of them, got {blocks}"
-        )
+        raise ValueError(f"expected at least 2 blocks with downsampling, which begins after half of them, got {blocks}")
     if attention_blocks and attention == "none":
         raise ValueError("expected attention with attention_blocks, got none")
     if any(block not in range(blocks) for block in attention_blocks):
@@ -285,7 +283,9 @@ def vit(
     _, rows, columns = shape = _shape(observation_shape)
     if patch >= max(rows, columns):
         if idle := [name for name in ("policy_channels", "value_channels", "pooled", "norm_momentum") if name in heads]:
-            raise ValueError(f"expected no {idle[0]}: heads see a single token where a patch of {patch} is the board")
+            raise ValueError(
+                f"expected no {idle[0]}: with a patch of {patch}, the whole board, heads see a single token"
+            )
         if heads.get("policy_planes", 0) not in (0, num_actions / (rows * columns)):
             raise ValueError(
                 f"expected planes of {rows} x {columns} for {num_actions} actions, got {heads['policy_planes']}"

@@ -23,7 +23,7 @@ def check_network(network: object, spec: GameSpec) -> Outputs:
     """
     name = f"network {type(network).__name__}"
     if not isinstance(network, nn.Module):
-        raise MoemctsError(f"{name} is wrong: expected a torch.nn.Module")
+        raise MoemctsError(f"{name} is invalid: expected a torch.nn.Module")
     was_training = network.training
     try:
         _answer(network.eval(), name, spec, 2)
@@ -43,9 +43,9 @@ def _answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> Output
         with torch.no_grad():
             answer = network(torch.zeros(asked))
     except Exception as error:
-        raise MoemctsError(f"{name} is wrong: of observations {asked} it raised {one_line(error)}") from error
+        raise MoemctsError(f"{name} is invalid: on observations {asked} it raised {one_line(error)}") from error
     if not isinstance(answer, tuple) or len(answer) not in range(2, 5):
-        raise MoemctsError(f"{name} is wrong: expected a tuple of logits and value, got {type(answer).__name__}")
+        raise MoemctsError(f"{name} is invalid: expected a tuple of logits and value, got {type(answer).__name__}")
     outputs = Outputs(*answer)
     values = [[count], [count, spec.num_players]]
     expected = {"logits": [[count, spec.num_actions]], "value": values, "wdl": [[*shape, 3] for shape in values]}
@@ -55,8 +55,8 @@ def _answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> Output
         if shape not in shapes and (found is not None or part in ("logits", "value")):
             words = " or ".join(map(str, shapes))
             raise MoemctsError(
-                f"{name} is wrong: expected {part} {words} of observations {asked} of {spec.name}, got {shape}"
+                f"{name} is invalid: expected {part} {words} for observations {asked} of {spec.name}, got {shape}"
             )
     if bool((outputs.value.abs() > 1 + TOLERANCE).any()):
-        raise MoemctsError(f"{name} is wrong: expected values in [-1, 1], got {outputs.value.flatten().tolist()}")
+        raise MoemctsError(f"{name} is invalid: expected values in [-1, 1], got {outputs.value.flatten().tolist()}")
     return outputs

@@ -16,8 +16,8 @@ def require_heads(network: nn.Module) -> TwoHeads:
     if isinstance(network, TwoHeads):
         return network
     raise MoemctsError(
-        f"expected a network with a body and heads (moemcts.learn.networks.heads.TwoHeads) to train its heads alone, "
-        f"got {type(network).__name__}; take another network, or a scheme that trains all of it"
+        "expected a network with a body and heads (moemcts.learn.networks.heads.TwoHeads) to train its heads "
+        f"alone, got {type(network).__name__}; use another network, or a scheme that trains all of it"
     )
 
 

@@ -80,8 +80,8 @@ class StagedScheme(Scheme):
 
         if is_untrained(gate):
             raise UsageError(
-                f"gate {gate.name!r} is trained together with its experts: "
-                "use --scheme mixture, or name the file of one that is trained"
+                f"gate {gate.name!r} is trained together with its experts: use --scheme mixture, or name the file "
+                "of a trained one"
             )
 
     @final
@@ -92,12 +92,12 @@ class StagedScheme(Scheme):
             found = self.stages(phase, num_phases)
         except Exception as error:
             raise MoemctsError(
-                f"{name} is wrong: asked for the stages of phase {phase} it raised {one_line(error)}"
+                f"{name} is invalid: asked for the stages of phase {phase}, it raised {one_line(error)}"
             ) from error
         is_right = isinstance(found, Sequence) and len(found) > 0
         if not is_right or not all(isinstance(one, Stage) and len(one.weights) == num_phases for one in found):
             raise MoemctsError(
-                f"{name} is wrong: expected stages for phase {phase} with weights of {num_phases} phases each, "
+                f"{name} is invalid: expected stages for phase {phase} with weights of {num_phases} phases each, "
                 f"got {found!r}"
             )
         return found
@@ -154,9 +154,9 @@ class StagedScheme(Scheme):
             return
         if len({state_digest(network_state(network)) for network in networks}) > 1:
             raise UsageError(
-                f"expected one network to begin with, from which all experts go out, got {len(networks)} experts that "
-                "differ; begin with a single network, or choose a scheme in which each expert goes on from itself, "
-                "such as separated or staged"
+                f"expected one network to start all experts from, got {len(networks)} experts that differ; start "
+                "from a single network, or choose a scheme in which each expert continues from itself, such as "
+                "separated or staged"
             )
 
     @final
@@ -169,5 +169,5 @@ def checked_scheme(scheme: Scheme, reference: str) -> Scheme:
     """Returns the scheme of a reference; raises MoemctsError if it is not one."""
     if not isinstance(scheme, Scheme):
         kind = type(scheme).__name__
-        raise MoemctsError(f"scheme {reference!r} is wrong: expected a Scheme, such as a StagedScheme, got a {kind}")
+        raise MoemctsError(f"scheme {reference!r} is invalid: expected a Scheme, such as a StagedScheme, got a {kind}")
     return scheme

@@ -114,7 +114,7 @@ class TrainerConfig(Section):
             if (weight := self.shares()[term]) != usual[term]:
                 raise UsageError(
                     f"training.{term}_weight has no effect, got {weight:g}: no trained network has this output; "
-                    "leave it out, or take a network with value_head=wdlp"
+                    "leave it out, or use a network with value_head=wdlp"
                 )
 
     def shares(self) -> dict[str, float]:

@@ -75,6 +75,6 @@ def read_log(path: Path) -> list[dict[str, Any]]:
             raise DamagedFile(f"{path} is damaged in line {number}: {error}") from error
         for key, kind in _ALWAYS.items():
             if not isinstance(entry.get(key), kind):
-                raise DamagedFile(f"{path} is damaged in line {number}: it says no {key!r} of a measurement")
+                raise DamagedFile(f"{path} is damaged in line {number}: a measurement has no {key!r}")
         entries.append(entry)
     return entries

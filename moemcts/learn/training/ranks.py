@@ -119,7 +119,7 @@ def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
         raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}") from None
     if device.type == "cuda" and device.index is not None and ranks.size > 1:
         raise UsageError(
-            f"expected device cuda of {ranks.size} processes, each of which takes a GPU of its own, got {name!r}"
+            f"expected device cuda of {ranks.size} processes, each of which takes its own GPU, got {name!r}"
         )
     if device.type == "cuda":
         num_found = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -128,7 +128,7 @@ def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
             use = "cuda or cpu" if num_found else "cpu"
             raise UsageError(f"no GPU for device {name!r}: torch {torch.__version__} {found}; use device={use}")
     elif device.type != "cpu" and device.type != _accelerator():
-        raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}, which torch does not find here")
+        raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}, which torch does not find")
     if name == "cuda" and ranks.size > 1:
         # Each process has its own GPU, chosen when they were connected.
         return torch.device("cuda", torch.cuda.current_device())

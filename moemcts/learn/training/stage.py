@@ -188,7 +188,7 @@ class StageRun:
     def _check_weights(self) -> None:
         self._check()
         if not all(bool(parameter.isfinite().all()) for parameter in self._network.parameters()):
-            raise _Diverged("a weight is no number", self._state.step)
+            raise _Diverged("a weight is not a number", self._state.step)
 
     def _is_due(self, step: int) -> bool:
         return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps

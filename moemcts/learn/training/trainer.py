@@ -274,7 +274,7 @@ def read_identity(folder: Path) -> dict[str, Any] | None:
     try:
         found = parse_json(read_bytes(path))
     except ValueError as error:
-        raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
+        raise DamagedFile(f"{path} is damaged: {error}; delete it to continue without it") from error
     return found if isinstance(found, dict) else {}
 
 
