@@ -105,7 +105,7 @@ def annotate_games(
     if out.exists():
         raise UsageError(f"expected a new file, got --out {out}, which exists")
     if not (judge := agent or default_weights(made)):
-        raise UsageError(f"no experts come with {made.variant}: name an --agent")
+        raise UsageError(f"no experts come with {made.variant}: give an --agent")
     try:
         found = list(pgn_games(games, quiet_builder()))
     except OSError as error:

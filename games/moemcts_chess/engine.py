@@ -178,8 +178,8 @@ class UciAgent:
                 raise
         except TimeoutError:
             raise MoemctsError(
-                f"{self._program} did not say uciok or readyok within {patience:g} s; is it a UCI engine? "
-                "One that takes longer needs timeout=SECONDS"
+                f"{self._program} did not say uciok or readyok within {patience:g} s; is it a UCI engine? If it "
+                "takes longer to start, give timeout=SECONDS"
             ) from None
         except chess.engine.EngineTerminatedError:
             raise MoemctsError(f"{self._program} has ended; is it a UCI engine?") from None
@@ -231,9 +231,9 @@ def find_engine(path: str) -> str:
     if found is not None:
         return found
     if "/" not in path:
-        raise UsageError(f"no engine {path!r} on the path; on Debian: apt-get install {path}")
+        raise UsageError(f"no engine {path!r} found on PATH; on Debian: apt-get install {path}")
     what = "a folder" if Path(path).is_dir() else "no program" if Path(path).exists() else "not there"
-    raise UsageError(f"expected the path of an engine, {path!r} is {what}")
+    raise UsageError(f"expected the path of an engine, but {path!r} is {what}")
 
 
 class _Loop:

@@ -135,7 +135,7 @@ def import_pgn(
     no accepted game; `out` is then not created.
     """
     if out.exists():
-        raise UsageError(f"expected a new folder, {out} exists")
+        raise UsageError(f"expected a new folder, but {out} exists")
     from moemcts.learn.data.shards import IMPORT_REPORT
 
     started = time.monotonic()

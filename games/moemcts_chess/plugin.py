@@ -235,7 +235,7 @@ def _uci(
     from moemcts_chess.engine import UciAgent
 
     if variant is not None and variant != game.spec.name:
-        raise UsageError(f"expected variant={game.spec.name}, the game that is played, got {variant!r}")
+        raise UsageError(f"expected variant={game.spec.name}, the game being played, got {variant!r}")
     if movetime is not None:
         if seconds is not None:
             raise UsageError("expected seconds or movetime, which is in milliseconds, got both")

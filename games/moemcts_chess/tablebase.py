@@ -46,7 +46,7 @@ class Tablebase:
         except ValueError as error:
             raise MoemctsError(str(error)) from None
         except OSError as error:
-            raise MoemctsError(f"no Syzygy tables can be read from {error}") from None
+            raise MoemctsError(f"cannot read Syzygy tables from {error}") from None
         self.num_files: int = self._tables.num_files
         self.max_pieces: int = self._tables.max_pieces
         if not self.num_files:

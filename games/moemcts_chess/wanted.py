@@ -73,10 +73,10 @@ def wanted_games(
         until=_date(until, 99) if until else Filter.until,
     )
     if wanted.since > wanted.until:
-        raise UsageError(f"expected a first date that is not after the last, got {since} and {until}")
+        raise UsageError(f"expected a first date not after the last, got {since} and {until}")
     if wanted.min_plies > wanted.max_plies:
         most = wanted.max_plies
-        raise UsageError(f"expected a least length that is not above the most, got {min_plies} and {most} plies")
+        raise UsageError(f"expected a minimum length not above the maximum, got {min_plies} and {most} plies")
     return wanted
 
 

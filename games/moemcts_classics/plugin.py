@@ -88,7 +88,7 @@ def _hex(*, size: int = 11) -> Hex:
 
 def _sized(make: Callable[..., T], *size: int) -> T:
     if min(size) < 1:
-        raise UsageError(f"expected a board of a size above 0, got {min(size)}")
+        raise UsageError(f"expected a board size of at least 1, got {min(size)}")
     try:
         return make(*size)
     except (ValueError, OverflowError) as error:

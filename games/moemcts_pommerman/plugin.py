@@ -121,7 +121,9 @@ def _team(
     default = "PommeTeamCompetition-v0" if fog else "PommeTeam-v0"
     game = _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners, discount)
     if fog is not None and fog != bool(game.rules.view):
-        raise UsageError(f"{env!r} is played {'in fog' if game.rules.view else 'in the open'}, and fog={fog} is not")
+        raise UsageError(
+            f"{env!r} is played {'in fog' if game.rules.view else 'in the open'}, which contradicts fog={fog}"
+        )
     return game
 
 
@@ -161,13 +163,13 @@ def _checked(
     timeout: Timeout = "tie",
 ) -> Pommerman:
     if collapse is not None and first_collapse is not None and collapse != bool(first_collapse):
-        raise UsageError(f"collapse={collapse} and first_collapse={first_collapse} say the opposite")
+        raise UsageError(f"collapse={collapse} contradicts first_collapse={first_collapse}")
     if collapse is not None and first_collapse is None:
         first_collapse = FIRST_COLLAPSE if collapse else 0
     changed = {"first_collapse": first_collapse, "max_steps": max_steps}
     game = variant(env, **changed, timeout=timeout, corners=corners, discount=discount)
     if game.spec.name != name:
-        raise UsageError(f"expected an environment of game {name!r}, but {env!r} is one of {game.spec.name!r}")
+        raise UsageError(f"expected an environment for game {name!r}, but {env!r} is for {game.spec.name!r}")
     return game
 
 

@@ -38,8 +38,8 @@ class Opponent:
             return _unpickled, (pickle.dumps(self.agent), self.says_anything)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             raise TypeError(
-                f"expected opponents that can be pickled, got {self.agent.name!r}: {error}; pickle the environment "
-                "before its first step, or make it in the process that plays it"
+                f"expected opponents that can be pickled, got {self.agent.name!r}: {error}; pickle the "
+                "environment before its first step, or create it in the process that uses it"
             ) from error
 
 
@@ -163,7 +163,7 @@ def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
     name = game.spec.name
     if not isinstance(agent, str):
         if not callable(getattr(agent, "act", None)):
-            raise UsageError(f"expected opponents that are agents or one of {', '.join(SCRIPTS)}, got {agent!r}")
+            raise UsageError(f"expected opponents to be agents or one of {', '.join(SCRIPTS)}, got {agent!r}")
         own = getattr(agent, "game", game).spec
         if (own.num_players, own.observation_shape) != (game.spec.num_players, game.spec.observation_shape):
             raise UsageError(f"expected opponents for {name}, got {agent.name!r} for {own.name}")

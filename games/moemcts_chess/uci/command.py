@@ -70,7 +70,7 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     name, _ = game_of(folder_of(experts))
     variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
     if name not in variants:
-        raise UsageError(f"expected experts for a game of the chess family, {experts} holds experts for {name}")
+        raise UsageError(f"expected experts for a game of the chess family, but {experts} holds experts for {name}")
     return [
         ("UCI_Variant", variants[name]),
         ("UCI_Chess960", str(name == "chess960")),

@@ -164,7 +164,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
 
     name, given = game_of(folder)
     if name != options.game:
-        raise ForeignData(f"{folder} holds experts for {name}, the game is {options.game}")
+        raise ForeignData(f"{folder} holds experts for {name}, but the game is {options.game}")
     encodings = {key: value for key, value in given.items() if key in ENCODINGS}
     game = ChessGame(name, max_plies=NO_END, **encodings)
     loaded = load_networks(experts_in(folder), game, plugins())

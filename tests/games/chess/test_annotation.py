@@ -196,7 +196,7 @@ def test_of_very_many_games_that_are_left_out_ten_are_named(tmp_path: Path) -> N
         (("no.pgn",), "cannot read no.pgn: No such file"),
         (("EMPTY",), "expected games of chess in"),
         (("NO_PGN",), "game 1 is left out: it has no moves"),
-        (("EMPTY", "--game", "horde"), "no experts come with horde: name an --agent"),
+        (("EMPTY", "--game", "horde"), "no experts come with horde: give an --agent"),
         (("EMPTY", "--agent", "alpha"), "did you mean 'alpha-beta'"),
     ],
 )

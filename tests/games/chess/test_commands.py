@@ -76,12 +76,12 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (
             ("data", "import", "no.pgn", "--out", "OUT", "--since", "2018", "--until", "2017-05"),
             2,
-            "expected a first date that is not after the last, got 2018 and 2017-05",
+            "expected a first date not after the last, got 2018 and 2017-05",
         ),
         (
             ("data", "import", "no.pgn", "--out", "OUT", "--min-plies", "40", "--max-plies", "20"),
             2,
-            "expected a least length that is not above the most, got 40 and 20 plies",
+            "expected a minimum length not above the maximum, got 40 and 20 plies",
         ),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "2"), 2, "expected a share from 0 to 1"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "-0.1"), 2, "expected a share from 0 to 1"),

@@ -179,7 +179,7 @@ def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytes
     assert time.monotonic() - started < 20
     with pytest.raises(MoemctsError, match="true has ended; is it a UCI engine"):
         UciAgent(ChessGame("chess"), "true")
-    with pytest.raises(UsageError, match="no engine 'stokfish' on the path; on Debian: apt-get install stokfish"):
+    with pytest.raises(UsageError, match="no engine 'stokfish' found on PATH; on Debian: apt-get install stokfish"):
         UciAgent(ChessGame("chess"), "stokfish")
     (tmp_path / "notes").touch()
     for path, what in (("", "a folder"), ("notes", "no program"), ("stockfish", "not there")):
@@ -191,7 +191,7 @@ def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytes
     ("reference", "line"),
     [
         ("uci?nods=3", "no option of a UCI engine named 'nods'; did you mean 'nodes'"),
-        ("uci?variant=atomic", "expected variant=chess, the game that is played, got 'atomic'"),
+        ("uci?variant=atomic", "expected variant=chess, the game being played, got 'atomic'"),
         ("uci?nodes=0", "expected nodes above 0, got 0"),
         ("uci?timeout=-1", "expected timeout above 0, got -1"),
         ("uci?nodes=many", "expected a whole number as nodes, got 'many'"),

@@ -301,7 +301,7 @@ def test_what_is_no_seat_or_opponent_is_told() -> None:
         env.reset(options={"sea": 1})
     with pytest.raises(ValueError, match="expected seat"):
         PommermanEnv(seat=1.0)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="expected opponents that are agents or one of simple, random, stop, got None"):
+    with pytest.raises(UsageError, match="expected opponents to be agents or one of simple, random, stop, got None"):
         PommermanEnv(opponents=None)  # type: ignore[arg-type]
 
 

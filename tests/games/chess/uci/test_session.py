@@ -159,7 +159,7 @@ def test_experts_of_another_game_are_refused_by_name(talk: Talk, experts: Path) 
     lines = talk(
         f"setoption name Model_Directory value {experts}", "setoption name UCI_Variant value atomic", "isready"
     )
-    assert f"error: {experts} holds experts for chess, the game is atomic" in remarks(lines)
+    assert f"error: {experts} holds experts for chess, but the game is atomic" in remarks(lines)
 
 
 def test_networks_can_be_run_by_what_is_named(talk: Talk, experts: Path) -> None:
@@ -418,7 +418,7 @@ def test_the_policy_alone_chooses_among_moves_that_keep_a_draw(talk: Talk) -> No
 
 def test_missing_tables_are_one_remark_that_names_the_folder(talk: Talk) -> None:
     lines = talk("setoption name SyzygyPath value /no/tables", "isready")
-    assert "error: no Syzygy tables can be read from /no/tables" in remarks(lines)
+    assert "error: cannot read Syzygy tables from /no/tables" in remarks(lines)
 
 
 def test_perft_is_counted(talk: Talk) -> None:
