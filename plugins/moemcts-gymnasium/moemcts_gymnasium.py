@@ -128,7 +128,7 @@ class Place(_Moment):
 
     def chances(self) -> FloatArray:
         if self.action is None:
-            raise ValueError("expected a position where chance moves")
+            raise ValueError("expected a position in which chance moves")
         return np.array([chance for chance, *_ in self.outcomes], dtype=np.float32)
 
     def play(self, actions: Sequence[Action]) -> Place:
@@ -211,7 +211,7 @@ class _EnvironmentGame(Game[_M]):
     def in_units(self, reward: float) -> float:
         """Returns a reward in units of value; raises UsageError if it is NaN or larger than expected."""
         if math.isnan(reward):
-            raise self._refusal("a step paid nan, which is no number")
+            raise self._refusal("a step gave the reward nan")
         if abs(reward) > self._most:
             raise UsageError(
                 f"gymnasium:{self._name}: expected rewards up to {self._most:g}, got {reward:g}; "
@@ -320,14 +320,14 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
             try:
                 env, twin, generators = environments.probes(self.env, seed)
             except Exception as error:
-                raise self._refusal(f"it cannot be copied and reset: {first_line(error)}") from None
+                raise self._refusal(f"copying and resetting it failed: {first_line(error)}") from None
             before = environments.states_of(generators), environments.shared_state()
             for _ in range(min(self.num_steps, environments.NUM_STEPS)):
                 action = self.first_action + int(rng.integers(self.spec.num_actions))
                 try:
                     told, again = self._told(env.step(action)), self._told(twin.step(action))
                 except Exception as error:
-                    raise self._refusal(f"its steps fail: {first_line(error)}") from None
+                    raise self._refusal(f"calling step() failed: {first_line(error)}") from None
                 self.in_units(told[0])
                 if (environments.states_of(generators), environments.shared_state()) != before or again != told:
                     raise self.draws_numbers()
@@ -353,7 +353,7 @@ class TableGame(_EnvironmentGame[Place]):
         env = environments.make_environment(name)
         self.table: Table = environments.table_of(env)
         if fault := environments.fault_of(self.table, env):
-            raise UsageError(f"gymnasium:{name} cannot be searched here: its table of transitions (`P`) {fault}")
+            raise UsageError(f"gymnasium:{name} cannot be searched here: its transition table (`P`) {fault}")
         super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
     def initial_state(self, seed: int = 0) -> Place:
@@ -374,7 +374,9 @@ class TableGame(_EnvironmentGame[Place]):
             if chosen is not None:
                 self.check_action(chosen)
             if int(step) < 0 or int(ply) < int(step) or not math.isfinite(float(paid)) or is_over not in ("0", "1"):
-                raise ValueError("steps are from 0 on, plies as many or more, rewards finite, the last number 0 or 1")
+                raise ValueError(
+                    "steps have to be at least 0, plies at least as many, rewards finite and the last number 0 or 1"
+                )
             return Place(self, int(place), int(step), int(ply), chosen, paid=float(paid), is_over=is_over == "1")
         except ValueError as error:
             raise ValueError(f"expected six numbers such as '0 3 5 - 0.0 0', got {text!r}: {error}") from None
@@ -394,7 +396,7 @@ class TableGame(_EnvironmentGame[Place]):
         """Raises UsageError if the table has larger rewards than declared, or steps deviate from it."""
         self.in_units(self._largest_reward())
         if fault := environments.fault_of_steps(self.table, self.env, self.num_steps):
-            raise self._refusal(f"its table of transitions (`P`) {fault}")
+            raise self._refusal(f"its transition table (`P`) {fault}")
 
     def _largest_reward(self) -> float:
         return max(abs(float(paid)) for row in self.table.values() for ways in row.values() for _, _, paid, _ in ways)

@@ -89,14 +89,14 @@ class Position(State):
 
     def chances(self) -> FloatArray:
         if not self.spiel.is_chance_node():
-            raise ValueError("expected a position where chance moves")
+            raise ValueError("expected a position in which chance moves")
         return np.array([chance for _, chance in sorted(self.spiel.chance_outcomes())], dtype=np.float32)
 
     def play(self, actions: Sequence[Action]) -> Position:
         """Returns the position after one action per active player; raises ValueError for an illegal one."""
         players = self.active_players
         if len(actions) != len(players):
-            raise ValueError(f"expected an action of each of players {players}, got {list(actions)}")
+            raise ValueError(f"expected one action for each of the players {players}, got {list(actions)}")
         for player, action in zip(players, actions, strict=True):
             if action not in self.legal_actions(player):
                 raise ValueError(f"expected one of {self.legal_actions(player)} from player {player}, got {action}")
@@ -162,7 +162,7 @@ class OpenSpielGame(Game[Position]):
         self._unit = (high - low if self.pays_on_the_way else max(abs(low), abs(high))) or 1.0
         shape = self.spiel.observation_tensor_shape() if self.has_observations else _information_shape(self.spiel)
         if 0 in shape or not self.spiel.num_distinct_actions():
-            raise UsageError(f"openspiel:{name}: expected a larger board, got one with nothing on it")
+            raise UsageError(f"openspiel:{name}: expected a larger board, got an empty one")
         # Some single-player games declare themselves zero-sum.
         has_sum = kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) and self.spiel.num_players() > 1
         total = self.spiel.utility_sum() if has_sum else None
@@ -246,7 +246,9 @@ class OpenSpielGame(Game[Position]):
                 if self.pays_on_the_way:
                     before, after = after, np.array(spiel.returns())
         except pyspiel.SpielError:
-            raise ValueError(f"expected legal actions of {self.spec.name}, got {history}; step {ply} is none") from None
+            raise ValueError(
+                f"expected legal actions of {self.spec.name}, got {history}; the one at step {ply} is illegal"
+            ) from None
         return Position(self, spiel, ply, course, None if root.paid is None else self.in_units(after - before))
 
     def _course(self, state: Position) -> list[list[int]]:
@@ -274,7 +276,7 @@ def make(name: str, **options: Any) -> OpenSpielGame:
     if options:
         given = ",".join(f"{option}={value}" for option, value in options.items())
         short = name.partition("(")[0]
-        raise UsageError(f"expected parameters of OpenSpiel in brackets, openspiel:{short}({given}), got ?{given}")
+        raise UsageError(f"expected OpenSpiel's parameters in brackets, openspiel:{short}({given}), got ?{given}")
     return OpenSpielGame(name)
 
 

@@ -176,8 +176,8 @@ for oddity in ("lock", "sequence", "number", "old", *LATE):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("Lock-v0", "cannot be searched here: it cannot be copied and reset: cannot pickle"),
-        ("Old-v0", r"cannot be searched here: its steps fail: not enough values to unpack"),
+        ("Lock-v0", "cannot be searched here: copying and resetting it failed: cannot pickle"),
+        ("Old-v0", r"cannot be searched here: calling step\(\) failed: not enough values to unpack"),
         ("Sequence-v0", r"cannot be searched here: expected observations of one size, got Sequence"),
     ],
 )
@@ -210,7 +210,7 @@ gymnasium.register("Lacking-v0", entry_point=FromOne, kwargs={"known": (1,)}, ma
 def test_a_table_is_asked_for_actions_as_the_environment_counts_them() -> None:
     state = moemcts_gymnasium.make("FromOne-v0").initial_state()
     assert [bool(state.play([action]).rewards()[0]) for action in state.legal_actions(0)] == [False, True]
-    with pytest.raises(UsageError, match=r"its table of transitions .* has no action 2 in state 0"):
+    with pytest.raises(UsageError, match=r"its transition table .* has no action 2 in state 0"):
         moemcts_gymnasium.make("Lacking-v0")
 
 
@@ -262,7 +262,7 @@ for fault, (ways, _) in FAULTS.items():
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_table_that_cannot_be_searched_says_why(fault: str) -> None:
-    with pytest.raises(UsageError, match=rf"its table of transitions \(`P`\) {FAULTS[fault][1]}"):
+    with pytest.raises(UsageError, match=rf"its transition table \(`P`\) {FAULTS[fault][1]}"):
         moemcts_gymnasium.make(f"{fault}-v0")
 
 
@@ -300,7 +300,7 @@ def test_words_that_are_observed_are_drawn_as_words() -> None:
 
 
 def test_numbers_that_are_none_are_told() -> None:
-    with pytest.raises(UsageError, match="Unpaid-v0 cannot be searched here: a step paid nan, which is no number"):
+    with pytest.raises(UsageError, match="Unpaid-v0 cannot be searched here: a step gave the reward nan"):
         moemcts_gymnasium.make("Unpaid-v0")
     for wrong in ({"reward": float("inf")}, {"discount": float("nan")}, {"steps": -1}):
         ((name, number),) = wrong.items()

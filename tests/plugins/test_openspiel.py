@@ -190,7 +190,8 @@ def test_what_was_packed_is_what_was_played(name: str) -> None:
 def test_a_packed_game_with_an_illegal_action_is_refused() -> None:
     game = make("tic_tac_toe")
     with pytest.raises(
-        ValueError, match=r"expected legal actions of openspiel:tic_tac_toe.*, got \[4, 4\]; step 1 is none"
+        ValueError,
+        match=r"expected legal actions of openspiel:tic_tac_toe.*, got \[4, 4\]; the one at step 1 is illegal",
     ):
         game.unpack(Packed.of([np.array([4, 4], dtype="<i4").tobytes()]), np.zeros(1, np.int64))
 
