@@ -100,7 +100,7 @@ class Alone(Compared):
             else (
                 "boards",
                 "signs of whole boards flipped at random",
-                f" With one training seed, all intervals are {OWN} alone and say nothing of other seeds.",
+                f" With one training seed, all intervals are {OWN} alone and say nothing about other seeds.",
             )
         )
         return (

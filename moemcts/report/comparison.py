@@ -18,7 +18,7 @@ def comparison(runs: Mapping[str, Mapping[str, Any]]) -> Report:
     settings = _settings({name: numbers["config"] for name, numbers in runs.items()})
     return Report(
         title="Runs compared",
-        summary=f"{len(runs)} runs; rows of different data, sizes or limits do not compare.",
+        summary=f"{len(runs)} runs; rows with different data, sizes or limits are not comparable.",
         sections=[
             Section(
                 "What came of them",

@@ -106,7 +106,7 @@ class Contest(ABC):
             f"With {self.describe_seeds()} this holds for others trained the same way on the same samples, not for "
             "other samples."
             if len(self.results) > 1
-            else "With one training seed this holds for these networks alone, not for others trained the same way."
+            else "With one training seed, this holds only for these networks, not for others trained the same way."
         ]
         if len(self.others) > 1:
             found.append(
@@ -137,7 +137,9 @@ class Contest(ABC):
 
     def describe_own(self) -> str:
         """Returns a sentence that explains this column, empty if there is none."""
-        return f" The interval {OWN} is over games alone and says nothing of other seeds." if self.own_columns() else ""
+        return (
+            f" The interval {OWN} is over games alone and says nothing about other seeds." if self.own_columns() else ""
+        )
 
     def by_seed(self) -> list[tuple[int, MatchResult]]:
         """Returns the training seeds with their matches if there are several, to be shown separately."""

@@ -70,7 +70,7 @@ def curve_figures(
         told = _legend(others)
         if not others and reached is not None and (reached.samples == "test") == (samples == "test"):
             others = _levels(reached, keys)
-            told = f"; dashed what the {reached.who} has reached on the same phase in the end" if others else ""
+            told = f"; dashed: what the {reached.who} reached on the same phase in the end" if others else ""
         caption = f"Loss of each expert on the {samples} samples of its own phase, seed {seed}{told}."
         caption += f" Nothing was measured of {', '.join(unknown)}." if unknown else ""
         image = loss_curves([*own, *others], title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")

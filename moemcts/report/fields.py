@@ -128,8 +128,8 @@ class AgainstField(Compared):
             rows.append([arm, other, difference, p_text(found.p_value)])
         columns = ["arm", "over", "wins, points", "p"]
         caption = (
-            "The other arms among themselves, paired in the same way. Of many pairs some seem to differ by chance: ask "
-            "about those that were meant before the games were played."
+            "The other arms among themselves, paired in the same way. Among many pairs, some seem to differ by "
+            "chance: trust only those that were chosen before the games were played."
         )
         return [Table(columns, rows, caption)] if rows else []
 

@@ -278,9 +278,7 @@ def test_experts_are_compared_with_what_was_reached_on_their_own_phase() -> None
         "a, single network": {0.5}, "b, single network": {2.0}
     }  # fmt: skip
     assert [line.get_color() for line in levels.values()] == [phase_colour(0), phase_colour(1)]
-    assert validation.caption.endswith(
-        "seed 4; dashed what the single network has reached on the same phase in the end."
-    )
+    assert validation.caption.endswith("seed 4; dashed: what the single network reached on the same phase in the end.")
     # It was measured on other samples than these.
     assert test.caption.endswith("of its own phase, seed 4.")
     assert len(test.image.axes[0].lines) == 3  # type: ignore[union-attr]
@@ -310,7 +308,7 @@ def test_findings_say_what_their_intervals_cover() -> None:
         AgainstField((small_result(),) * n, tuple(range(n)), limit="8 simulations", field="somebody") for n in (1, 3)
     )
     assert one.scope() == [
-        "With one training seed this holds for these networks alone, not for others trained the same way."
+        "With one training seed, this holds only for these networks, not for others trained the same way."
     ]
     assert three.scope() == [
         "With 3 training seeds this holds for others trained the same way on the same samples, not for other samples."
