@@ -109,7 +109,7 @@ def agent(experts: str, options: str) -> str:
 def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
     """Returns the row of one match per training, all between the same two ways to play."""
     scores = [result.scores(result.names[0]) for result in results]
-    openings = [boards_of(result.telling) for result in results]
+    openings = [boards_of(result.informative) for result in results]
     found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))
     elo, own = (
         EloRange.of(0.5 + found.mean, [0.5 + bound for bound in interval])

@@ -148,7 +148,7 @@ def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dic
         row: dict[str, object] = {"name": f"{game}, {match.part}: {name} against {other}", "game": game}
         row |= {"value": round(elo.difference, 1) + 0.0, "unit": "Elo"}
         row |= {"interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)]}
-        row |= {"games": len(result.telling), "wins": wins, "draws": draws, "losses": losses, "seed": seed}
+        row |= {"games": len(result.informative), "wins": wins, "draws": draws, "losses": losses, "seed": seed}
         yield row | {"failures": sum(bool(record.failure) for record in result.records)}
     for part in ("search", "time"):
         rankings = [ranking for match, one in found.items() if match.part == part for ranking in one.rankings()]

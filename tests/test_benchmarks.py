@@ -198,7 +198,7 @@ def test_pairs_of_games_are_played_once_and_are_those_of_one_long_match(
     starts = levels.starts(game, 500, seed=levels.first_board(3))
     schedule = duel_schedule(game, agents, num_games=len(first.records), openings=starts)
     assert first.records == play_match(game, schedule, Conditions(seed=3))
-    assert sum(first.counts("random")) == len(first.telling)
+    assert sum(first.counts("random")) == len(first.informative)
 
 
 def test_a_match_of_two_is_a_row(

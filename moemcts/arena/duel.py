@@ -24,7 +24,7 @@ from moemcts.arena.rating import (
     pentanomial_elo,
     student_elo,
 )
-from moemcts.arena.records import GameRecord, Ways, boards_of, num_duplicates, telling, terminations
+from moemcts.arena.records import Courses, GameRecord, boards_of, informative, num_duplicates, terminations
 from moemcts.arena.schedules import DuelSchedule
 from moemcts.errors import unknown_name
 from moemcts.game import Player
@@ -102,7 +102,7 @@ class DuelResult:
             raise unknown_name("agent", name, self.names)
         counted = [
             (outcome_of(self._side_score(record, number)), game)
-            for game, record in enumerate(self.telling)
+            for game, record in enumerate(self.informative)
             for number, agent in enumerate(self._seating(record))
             if agent == name and side in (None, number)
         ]
@@ -110,9 +110,9 @@ class DuelResult:
         return Tally.of(outcomes, games if len(set(games)) < len(games) else None)
 
     @cached_property
-    def telling(self) -> tuple[GameRecord, ...]:
-        """The informative games, see `records.telling`, on which Elo, pairs, tests and ratings are based."""
-        return tuple(telling(self.records))
+    def informative(self) -> tuple[GameRecord, ...]:
+        """The informative games, see `records.informative`, on which Elo, pairs, tests and ratings are based."""
+        return tuple(informative(self.records))
 
     def scores(self, name: str, other: str | None = None) -> list[float]:
         """Returns for each informative game 1 if the agent did better than another, 0 if worse, 1/2 if neither.
@@ -124,7 +124,7 @@ class DuelResult:
         for agent in (name, name if other is None else other):
             if agent not in self.names:
                 raise unknown_name("agent", agent, self.names)
-        return [self._score(record, name, other) for record in self.telling]
+        return [self._score(record, name, other) for record in self.informative]
 
     def counts(self, name: str, other: str | None = None) -> tuple[int, int, int]:
         """Returns in how many informative games the agent did worse than, as well as and better than another."""
@@ -136,7 +136,7 @@ class DuelResult:
         if len(self.seatings) != 2:
             return 0, 0, 0, 0, 0
         openings: defaultdict[int, list[float]] = defaultdict(list)
-        for record, score in zip(self.telling, self.scores(name), strict=True):
+        for record, score in zip(self.informative, self.scores(name), strict=True):
             openings[record.index // 2].append(score)
         points = Counter(round(2 * sum(scores)) for scores in openings.values() if len(scores) == 2)
         return points[0], points[1], points[2], points[3], points[4]
@@ -155,20 +155,20 @@ class DuelResult:
 
     def elo_range(self, name: str) -> EloRange:
         """Returns the agent's Elo over the other, with Student's interval over boards."""
-        return student_elo(self.scores(name), boards_of(self.telling))
+        return student_elo(self.scores(name), boards_of(self.informative))
 
     @property
     def is_in_pairs(self) -> bool:
         """Whether every opening was played from both sides, so that its two games are one observation."""
-        return 2 * sum(self.pairs(self.names[0])) == len(self.telling)
+        return 2 * sum(self.pairs(self.names[0])) == len(self.informative)
 
     def rankings(self) -> list[Ranking]:
         """Returns the ranking of each game, for `fit_ratings`; may be combined with those of other duels."""
         # Boards of different duels are distinct, even if they have the same name.
-        boards = [f"{' '.join(self.seatings[0])}, {board}" for board in boards_of(self.telling)]
+        boards = [f"{' '.join(self.seatings[0])}, {board}" for board in boards_of(self.informative)]
         return [
             ranking_of(self._seating(record), self._returns(record), board)
-            for record, board in zip(self.telling, boards, strict=True)
+            for record, board in zip(self.informative, boards, strict=True)
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class DuelResult:
         return {
             "game": self.game,
             "num_games": len(self.records),
-            "num_counted": len(self.telling),
+            "num_counted": len(self.informative),
             "num_duplicates": num_duplicates(self.records),
             "num_truncated": sum(record.truncated for record in self.records),
             "terminations": terminations(self.records),
@@ -204,7 +204,7 @@ class DuelResult:
 
     def _tally_json(self, name: str) -> dict[str, Any]:
         """Returns the tally of all sides of an agent; `num_seats` is their number if there are several per game."""
-        tally, num_games = self.tally(name), len(self.telling)
+        tally, num_games = self.tally(name), len(self.informative)
         if tally.num_games == num_games:
             return tally.to_json()
         return {"num_games": num_games, "num_seats": tally.num_games} | {
@@ -257,7 +257,7 @@ class SequentialTest:
         self._all = np.array(self._reading(()).evidence(sprt), dtype=np.int64)
         self._new = self._all.copy()
         """Counts without pairs that were played before."""
-        self._ways = Ways()
+        self._courses = Courses()
         self._pair: list[GameRecord] = []
 
     def __call__(self, record: GameRecord) -> bool:
@@ -267,9 +267,9 @@ class SequentialTest:
             return False
         evidence = self._reading(self._pair).evidence(self._sprt)
         self._all += evidence
-        first, second = (self._ways.is_new(one) for one in self._pair)
+        first, second = (self._courses.is_new(one) for one in self._pair)
         if first or second:
             self._new += evidence
         self._pair.clear()
-        counts = self._new if self._ways.are_fixed else self._all
+        counts = self._new if self._courses.are_fixed else self._all
         return self._sprt.decision(counts.tolist()) != "undecided"

@@ -89,7 +89,7 @@ class Suite:
     """Number of repeated entries that were left out."""
 
     @property
-    def complaint(self) -> str:
+    def warning(self) -> str:
         """One line on what was left out of the file; empty if nothing was."""
         repeated = f"{counted(self.num_repeated, 'position')} repeated, each taken once" if self.num_repeated else ""
         return "; ".join(filter(None, [_faults(self.path, self.faults), repeated and f"{self.path}: {repeated}"]))

@@ -132,18 +132,18 @@ def num_duplicates(games: Sequence[GameRecord]) -> int:
     return len(games) - len(set(map(_course, games)))
 
 
-def telling(games: Sequence[GameRecord]) -> list[GameRecord]:
+def informative(games: Sequence[GameRecord]) -> list[GameRecord]:
     """Returns the informative games: all, or only the first from each start between the same agents if these are
     deterministic.
 
     Repeated starts decide this: the agents count as deterministic unless a start was played in more than one way.
     """
-    ways = Ways()
-    distinct = [game for game in games if ways.is_new(game)]
-    return distinct if ways.are_fixed else list(games)
+    courses = Courses()
+    distinct = [game for game in games if courses.is_new(game)]
+    return distinct if courses.are_fixed else list(games)
 
 
-class Ways:
+class Courses:
     """The different ways in which each start was played by the same agents."""
 
     def __init__(self) -> None:

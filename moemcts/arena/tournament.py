@@ -105,7 +105,7 @@ class TournamentResult:
             "game": self.game,
             "kind": self.kind,
             "num_games": len(records),
-            "num_counted": sum(len(one.telling) for one in self.joined),
+            "num_counted": sum(len(one.informative) for one in self.joined),
             "num_duplicates": num_duplicates(records),
             "ratings": self.ratings().to_json() if records else None,
             "crosstable": [self._pair_json(*pair) for pair in combinations(self.names, 2)],

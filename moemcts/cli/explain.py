@@ -72,7 +72,7 @@ def explain(
         mean_planes,
         write_averages,
     )
-    from moemcts.runs.running import device_for
+    from moemcts.runs.hardware import device_for
     from moemcts.runs.sources import open_training_samples
     from moemcts.store import write_json
     from moemcts.weights import encoded_as

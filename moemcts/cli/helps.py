@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from moemcts.cli.taken import describe, in_words
+from moemcts.cli.metavars import describe, in_words
 from moemcts.plugins import plugins
 
 ROOT = "moemcts"

@@ -226,11 +226,11 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
     from moemcts.arena.playing import Watch
     from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.standing import Standing
+    from moemcts.cli.running_score import RunningScore
 
     progress = ConsoleProgress()
-    if played.suite is not None and played.suite.complaint:
-        progress.say(f"warning: {played.suite.complaint}")
+    if played.suite is not None and played.suite.warning:
+        progress.say(f"warning: {played.suite.warning}")
     if played.is_timed and played.plan.num_workers != 1:
         progress.say(
             "warning: an agent is limited by time, so games are played one after the other, not in --workers processes"
@@ -242,19 +242,19 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
             f"warning: the last opening is played from {left} of {played.num_seatings} seats; --games {whole} plays it "
             "from all"
         )
-    standing = Standing(played, _once(progress.say))
+    score = RunningScore(played, _once(progress.say))
 
     def kept() -> str:
-        games = f"{counted(standing.num_games, 'finished game')} {'is' if standing.num_games == 1 else 'are'}"
+        games = f"{counted(score.num_games, 'finished game')} {'is' if score.num_games == 1 else 'are'}"
         return f"{games} in {out}, the same command resumes" if out else ""
 
-    with interruptible(progress, kept), progress.task("match", "games", standing.describe) as advance:
+    with interruptible(progress, kept), progress.task("match", "games", score.describe) as advance:
 
         def report(state: Progress) -> None:
-            standing.num_plies = state.num_plies
+            score.num_plies = state.num_plies
             advance(state.num_finished, played.num_games)
 
-        return played.play(out, watch=Watch(report, standing.note), keep_thoughts=keep_thoughts)
+        return played.play(out, watch=Watch(report, score.note), keep_thoughts=keep_thoughts)
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -31,11 +31,11 @@ def print_result(
         return
     if isinstance(result, DuelResult):
         print_table(_two(result) if len(result.sides) == 2 else _many(result))
-        lines = _evidence(result) if result.is_even else _few_games(len(result.telling))
+        lines = _evidence(result) if result.is_even else _few_games(len(result.informative))
     else:
         print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
         lines = [*([] if against is None else [f"in all other seats: {against}"]), *_verdicts(result)]
-    num_counted = len(result.telling) if isinstance(result, DuelResult) else len(result.records)
+    num_counted = len(result.informative) if isinstance(result, DuelResult) else len(result.records)
     for line in [*lines, *_games(result.records, num_counted), str(beginnings)]:
         console.print(line, soft_wrap=True, markup=False)
 
@@ -44,7 +44,7 @@ def _two(result: DuelResult) -> Table:
     table = _table("agent", "games", "wins", "draws", "losses", "score", "Elo", "LOS", "first", "second")
     for name in result.names:
         losses, draws, wins = result.counts(name)
-        num_games = len(result.telling)
+        num_games = len(result.informative)
         cells = [
             name,
             num_games,
@@ -62,7 +62,7 @@ def _two(result: DuelResult) -> Table:
 
 def _evidence(result: DuelResult) -> list[str]:
     first, second = result.names
-    pairs, num_games = result.pairs(first), len(result.telling)
+    pairs, num_games = result.pairs(first), len(result.informative)
     found, in_pairs = result.elo_range(first), result.is_in_pairs
     number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
     observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"

@@ -81,8 +81,8 @@ def play(
     try:
         _follow(made, table, agent, person)
     except _Left as left:
-        if left.complaint:
-            raise UsageError(left.complaint) from None
+        if left.reason:
+            raise UsageError(left.reason) from None
         return
     names = ["you" if player == seat else agent.name for player in players]
     results = (f"player {player} ({names[player]}) {value:+g}" for player, value in enumerate(table.returns()))
@@ -145,9 +145,9 @@ def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
 class _Left(BaseException):
     """The person has left the game; a BaseException, as it is not an error of an agent."""
 
-    def __init__(self, complaint: str = "") -> None:
-        super().__init__(complaint)
-        self.complaint = complaint
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Person:

@@ -133,7 +133,7 @@ def _follow(run: SelfPlay) -> None:
 
     def add(generation: int) -> None:
         if (found := generation_of(run, generation)) is not None:
-            events.add(found, [one for one in run.judging.measurements() if one["agent"] == f"generation {generation}"])
+            events.add(found, [one for one in run.matches.measurements() if one["agent"] == f"generation {generation}"])
 
     run.on_generation = add
 

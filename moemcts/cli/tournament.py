@@ -116,8 +116,8 @@ def tournament(
         boards = starts(made, most, random_plies=beginnings.random_plies, seed=first_board(seed))
     else:
         suite = read_openings(made, openings)
-        if suite.complaint:
-            ConsoleProgress().say(f"warning: {suite.complaint}")
+        if suite.warning:
+            ConsoleProgress().say(f"warning: {suite.warning}")
         boards = suite.choose(max(num_openings, min(most, len(suite.openings))), "random", seed)
     event = Event(
         game=made,

@@ -126,7 +126,7 @@ def _begun(beginnings: Beginnings | None) -> dict[str, Any]:
 
 def _repeated(duels: Sequence[DuelResult]) -> str:
     """Returns a remark on games that repeat earlier ones of their match; empty if there are none."""
-    if uncounted := sum(len(one.records) - len(one.telling) for one in duels):
+    if uncounted := sum(len(one.records) - len(one.informative) for one in duels):
         return f"{counted(uncounted, 'game')} not counted, as they repeat an earlier one move for move"
     num_repeated = sum(num_duplicates(one.records) for one in duels)
     return f"{counted(num_repeated, 'game')} like an earlier one move for move" if num_repeated else ""
@@ -145,7 +145,7 @@ def crosstable(result: TournamentResult) -> Table:
         points = sum(wins + draws / 2 for _, draws, wins in played)
         row = ratings[name]
         cells = [_score(met.get(other)) for other in order]
-        num_games = sum(len(one.telling) for one in result.joined if name in one.names)
+        num_games = sum(len(one.informative) for one in result.joined if name in one.names)
         rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", num_games, f"{points:g}", *cells])
     return Table(
         columns,

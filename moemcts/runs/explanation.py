@@ -13,7 +13,7 @@ from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray, Game, IntArray, Player, State
 from moemcts.gates import PhaseGate
 from moemcts.report.attributions import cell_maps, plane_bars, plane_shares
-from moemcts.runs.running import device_for
+from moemcts.runs.hardware import device_for
 from moemcts.store import write_bytes, write_json
 
 if TYPE_CHECKING:

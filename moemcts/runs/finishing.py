@@ -35,8 +35,8 @@ def untold(report: Report) -> None:
 
 def finish(run: Run[Any], progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
     """Finishes a run, passes its report to `tell`, then writes and returns it; raises as `Run.opened`."""
-    if run.complaint:
-        progress.say(f"warning: {run.complaint}")
+    if run.warning:
+        progress.say(f"warning: {run.warning}")
     with run.locked(), run.timed():
         run.work(progress)
         report = _REPORTS[type(run)](run)

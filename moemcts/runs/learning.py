@@ -14,10 +14,10 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import experts_of, resolve_agent, settled
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
+from moemcts.runs.initial_experts import start_networks
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources, check_sources, dataset_ids, open_sources
-from moemcts.runs.start import start_networks
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:

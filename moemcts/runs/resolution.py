@@ -6,9 +6,9 @@ from moemcts.errors import UsageError
 from moemcts.naming import AUTO, settled
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, SINGLE
-from moemcts.runs.running import device_for, inference_for
+from moemcts.runs.hardware import device_for, inference_for
+from moemcts.runs.initial_experts import with_start
 from moemcts.runs.settings import ExperimentConfig
-from moemcts.runs.start import with_start
 
 
 def with_gates(config: ExperimentConfig) -> ExperimentConfig:

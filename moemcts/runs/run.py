@@ -17,12 +17,10 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.runs.config_file import CONFIG
+from moemcts.runs.copies import OpeningsFile, copy_gate, copy_start, openings_files
 from moemcts.runs.environment import as_typed, environment
-from moemcts.runs.kept_gates import keep_gate
-from moemcts.runs.kept_openings import OpeningsFile, openings_files
-from moemcts.runs.kept_start import keep_start
+from moemcts.runs.hardware import device_for
 from moemcts.runs.programs import refuse_programs
-from moemcts.runs.running import device_for
 from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import MANIFEST, check_path, exclusive, json_round_trip, read_json, read_toml, write_json, write_text
 from moemcts.work import Report, Workers
@@ -179,9 +177,9 @@ class Run(ABC, Generic[Config]):
         return openings_files(self.folder, self.config)
 
     @property
-    def complaint(self) -> str:
+    def warning(self) -> str:
         """A line on what the files of openings contain that cannot be used; empty if all can."""
-        return "; ".join(filter(None, (file.read(self.game).complaint for file in self.openings)))
+        return "; ".join(filter(None, (file.read(self.game).warning for file in self.openings)))
 
     def keep_settings(self) -> None:
         """Writes the settings of a run that was extended; the run must be open."""
@@ -190,11 +188,11 @@ class Run(ABC, Generic[Config]):
     def keep_files(self) -> None:
         """Copies the files that the settings name and the run needs into its folder."""
         for gate in self.gates:
-            keep_gate(self.folder, gate)
+            copy_gate(self.folder, gate)
         for file in self.openings:
-            file.keep()
+            file.make_copy()
         if self.keeps_start:
-            keep_start(self.folder, self.config.start)
+            copy_start(self.folder, self.config.start)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -11,8 +11,8 @@ from moemcts.naming import experts_in
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
-from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.kept_start import kept_start
+from moemcts.runs.copies import copied_gate, copied_start
+from moemcts.runs.initial_experts import with_start
 from moemcts.runs.leaks import leak, training_of
 from moemcts.runs.learning import (
     check_data,
@@ -28,7 +28,6 @@ from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
-from moemcts.runs.start import with_start
 from moemcts.store import MANIFEST, read_toml
 from moemcts.work.progress import Advance, Progress
 
@@ -60,7 +59,7 @@ class Training(Run[TrainingConfig]):
         super().__init__(folder, config)
         self._ranks = ALONE
         self._speed: dict[str, Any] = {}
-        self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
+        self.gate: PhaseGate = plugins().gate(copied_gate(folder, config.gate), self.game)
         plugins().scheme(config.scheme).check(self.gate)
         check_data(config, self.game)
         self.baseline()
@@ -190,7 +189,7 @@ class Training(Run[TrainingConfig]):
             sources,
             training_folder=self.folder / "training",
             experts_folder=self.folder / "experts",
-            start=kept_start(self.folder, self.config.start),
+            start=copied_start(self.folder, self.config.start),
             on_progress=follow,
             ranks=self._ranks,
         )

@@ -21,7 +21,7 @@ from moemcts.arena import (
 )
 from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import Sprt
-from moemcts.arena.records import telling
+from moemcts.arena.records import informative
 from moemcts.arena.schedules import duel_seatings, seating_of
 from moemcts.arena.tournament import TournamentPlan, play_tournament
 from moemcts.game import Views
@@ -99,13 +99,13 @@ def test_games_of_who_plays_one_way_count_once() -> None:
         game_record(1, "ab", (1, -1), start_key=0, moves=((0,),)),
         game_record(2, "ab", (-1, 1)),
     ]
-    assert [one.index for one in telling(games)] == [0, 2]
+    assert [one.index for one in informative(games)] == [0, 2]
     # Who plays the same start in two ways plays at random: then every game is another one.
     other = game_record(3, "ab", (1, -1), start_key=2, moves=((9,),))
-    assert telling([*games, other]) == [*games, other]
+    assert informative([*games, other]) == [*games, other]
     # In other seats it is another game, however it goes.
     turned = game_record(4, "ba", (1, -1), start_key=0, moves=((0,),))
-    assert telling([*games[:2], turned]) == [games[0], turned]
+    assert informative([*games[:2], turned]) == [games[0], turned]
 
 
 def test_a_repeated_pair_decides_nothing() -> None:
@@ -119,7 +119,7 @@ def test_a_repeated_pair_decides_nothing() -> None:
     assert not any(test(one) for one in records)
     result = duel(game, agents, num_games=80, openings=same)
     assert len(result.records) == 80
-    assert len(result.telling) == 2
+    assert len(result.informative) == 2
     assert result.counts("a") == (0, 0, 2)
     assert sum(result.pairs("a")) == 1
     assert result.to_json()["num_counted"] == 2

@@ -173,7 +173,7 @@ def test_later_rounds_that_repeat_earlier_ones_prove_nothing_again() -> None:
     short, long = climb(3), climb(12)
     assert len(long.duels) > 3 * len(long.joined)
     # Each pair plays an opening from both sides.
-    assert [len(one.telling) for one in long.joined] == [4] * len(long.joined)
+    assert [len(one.informative) for one in long.joined] == [4] * len(long.joined)
     assert len(long.joined) == len(short.joined)
     assert long.ratings().errors == pytest.approx(short.ratings().errors)
     assert long.to_json()["num_counted"] == 4 * len(long.joined) < long.num_games

@@ -25,7 +25,7 @@ from moemcts.arena.rating import elo, student_elo
 from moemcts.arena.verdict import elo_verdict
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
-from moemcts.cli.standing import Standing
+from moemcts.cli.running_score import RunningScore
 from moemcts.errors import UsageError
 from moemcts.learn.checkpoint import save_experts
 from moemcts.naming import check_limits, contestants, resolve_agent
@@ -559,7 +559,7 @@ def test_equal_agents_are_hardly_ever_called_better_however_few_the_pairs(num_pa
 
 def test_progress_shows_the_elo_that_the_table_will_have() -> None:
     names = ("random", "uct")
-    standing = Standing(Match(MatchPlan(game="tictactoe", agents=names)), say=pytest.fail)
+    standing = RunningScore(Match(MatchPlan(game="tictactoe", agents=names)), say=pytest.fail)
     won, lost = (game_record(0, names, returns, start_key=0) for returns in ((1.0, -1.0), (-1.0, 1.0)))
     for game in (won, won, replace(lost, start_key=1), won):
         standing.note(game)

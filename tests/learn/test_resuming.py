@@ -24,7 +24,7 @@ from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.schemes.catalogue import Staged
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.judgement import Judgement, LossMonitor
+from moemcts.learn.training.loss_monitor import LossMonitor, Trend
 from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.stage import StageRun, read_stage
@@ -92,10 +92,10 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
         assert logs[0].count(b'"spike": true') > 3
 
 
-def spiking(judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
+def spiking(judge: Callable[..., Trend]) -> Callable[..., Trend]:
     """Returns a judgement for which the second measurement of every stage is a spike, twice."""
 
-    def judge_or_spike(course: LossMonitor, settings: TrainerConfig, loss: float | None) -> Judgement:
+    def judge_or_spike(course: LossMonitor, settings: TrainerConfig, loss: float | None) -> Trend:
         has_accepted = course.accepted is not None
         return "spike" if has_accepted and len(course.returns) < 2 else judge(course, settings, loss)
 

@@ -27,12 +27,12 @@ from moemcts.learn.networks.outputs import Outputs
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
+from moemcts.runs.copies import copied_gate, copy_gate
 from moemcts.runs.environment import as_typed
 from moemcts.runs.experiment.estimate import estimate
 from moemcts.runs.experiment.growth import grown
 from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
@@ -480,14 +480,14 @@ def test_saved_gates_whose_names_differ_in_signs_only_have_copies_of_their_own(t
         write_toml(tmp_path / folder / "config.toml", {"gates": [one, other]})
     for gate in (one, other):
         write_text(Path(gate), gate)
-        keep_gate(tmp_path / "run", gate)
-    copies = [kept_gate(tmp_path / "run", gate, [one, other]) for gate in (one, other)]
+        copy_gate(tmp_path / "run", gate)
+    copies = [copied_gate(tmp_path / "run", gate, [one, other]) for gate in (one, other)]
     assert [Path(copy).read_text() for copy in copies] == [one, other]
     # A folder from before, whose copy may be of either.
     old = tmp_path / "old" / "gates" / f"{file_label(one)}.safetensors"
     write_text(old, other)
-    assert kept_gate(tmp_path / "old", one, [one]) == str(old)
-    assert kept_gate(tmp_path / "old", one, [one, other]) == one
+    assert copied_gate(tmp_path / "old", one, [one]) == str(old)
+    assert copied_gate(tmp_path / "old", one, [one, other]) == one
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are looked up in /proc")

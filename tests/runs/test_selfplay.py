@@ -27,7 +27,7 @@ from moemcts.learn.loop.games import Cast, play_games
 from moemcts.learn.weights import load_state, read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.selfplay import judging
+from moemcts.runs.selfplay import matches
 from moemcts.runs.selfplay.duels import Duel
 from moemcts.runs.selfplay.games import Speed, SpeedOfShares, waves
 from moemcts.runs.selfplay.generations import PLAYED
@@ -68,8 +68,8 @@ def test_a_run_that_was_killed_ends_in_the_same_bytes(finished: Path, tmp_path: 
 
 
 def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
-    judging = {"gauntlet": {"games": 0}, "promotion": {"rule": "none"}}
-    work(selfplay(tmp_path / "run", generations=1, workers=2, **judging))
+    unmatched = {"gauntlet": {"games": 0}, "promotion": {"rule": "none"}}
+    work(selfplay(tmp_path / "run", generations=1, workers=2, **unmatched))
     # The manifest names the samples by their hash, and the experts.
     manifest = "generations/0001/experts/manifest.toml"
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
@@ -80,7 +80,7 @@ def test_games_without_a_pause_between_chunks_go_on_after_a_kill(finished: Path,
         work(selfplay(tmp_path / "run", games={"continuous": True}), Deadly("generation 2: games", 2))
     ended = work(SelfPlay.load(tmp_path / "run"))
     assert contents(tmp_path / "run").keys() == contents(finished).keys()
-    assert [ended.on_disk.said(one, PLAYED)["games"] for one in (1, 2, 3)] == [12, 12, 12]
+    assert [ended.on_disk.read_result(one, PLAYED)["games"] for one in (1, 2, 3)] == [12, 12, 12]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
@@ -161,7 +161,7 @@ def test_the_report_tells_strength_losses_and_games(finished: Path) -> None:
 def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", generations=1, games={"samples": 50}, gauntlet={"games": 0})
     work(run)
-    assert run.on_disk.said(1, "played.json")["samples"] == 50
+    assert run.on_disk.read_result(1, "played.json")["samples"] == 50
     assert read_toml(run.on_disk.games(1) / "manifest.toml")["num_samples"] == 50
     assert read_toml(run.on_disk.games(1) / "manifest.toml")["source"] == {"generation": 1, "champion": 0}
 
@@ -275,7 +275,7 @@ def test_others_may_sit_opposite(tmp_path: Path, opponents: str) -> None:
     changes = {"opponents": opponents, "opponent_share": 0.5, "opponent_model": "self"}
     run = selfplay(tmp_path / "run", generations=2, games=changes, gauntlet={"games": 0}, promotion={"rule": "none"})
     work(run)
-    played = run.on_disk.said(2, "played.json")
+    played = run.on_disk.read_result(2, "played.json")
     assert 0 < played["against_others"] < played["games"]
     assert played["won_against_others"] is not None
 
@@ -408,7 +408,7 @@ def test_openings_are_counted(tmp_path: Path) -> None:
     (replay,) = read_jsonl(run.on_disk.of(1) / "game.jsonl", run.game)
     texts = [moves[0].text for _, moves in list(replay.positions())[:4]]
     opening = {"moves": " ".join(texts), "games": 12, "player 0": replay.record.returns[0]}
-    assert run.on_disk.said(1, PLAYED)["openings"] == [opening]
+    assert run.on_disk.read_result(1, PLAYED)["openings"] == [opening]
     page = (tmp_path / "report" / "report.md").read_text()
     assert page.count("What was played") == 1
     assert opening["moves"] in page
@@ -435,7 +435,7 @@ def ahead(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_games_ahead_are_played_by_older_weights_and_said_so(ahead: Path) -> None:
     run = SelfPlay.load(ahead)
-    played_by = [run.on_disk.said(one, "played.json")["played_by"] for one in (1, 2, 3)]
+    played_by = [run.on_disk.read_result(one, "played.json")["played_by"] for one in (1, 2, 3)]
     assert played_by == [run.on_disk.champion(one) for one in (0, 0, 1)]
     assert "| 3 | " + str(played_by[2]) in (ahead / "report" / "report.md").read_text()
 
@@ -478,7 +478,7 @@ def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
             parallel[list(self.agents)[1].partition("?")[0]] = self.parallel
             return super().play(workers, advance)
 
-    monkeypatch.setattr(judging, "Duel", Watched)
+    monkeypatch.setattr(matches, "Duel", Watched)
     gauntlet = {"opponents": ["uct?seconds=0.001", "random"], "games": 2, "parallel": 2}
     run = selfplay(tmp_path / "run", generations=1, gauntlet=gauntlet)
     run.do("start", lambda done, total: None)
@@ -487,8 +487,8 @@ def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
 
 
 def test_generations_of_different_seeds_have_other_start_positions(tmp_path: Path) -> None:
-    judging = [selfplay(tmp_path / str(seed), seed=seed).judging for seed in (0, 1)]
-    boards = [one._board(generation) for one in judging for generation in (0, 1, 99, 100, 101, 250)]
+    run_matches = [selfplay(tmp_path / str(seed), seed=seed).matches for seed in (0, 1)]
+    boards = [one._board(generation) for one in run_matches for generation in (0, 1, 99, 100, 101, 250)]
     assert len(set(boards)) == len(boards)
 
 

@@ -11,8 +11,8 @@ from selfplay_for_tests import Deadly, Killed, assert_same, selfplay, work
 
 from moemcts.arena.replays import read_jsonl
 from moemcts.errors import ForeignData, MoemctsError, UsageError
+from moemcts.runs.copies import GAMES, openings_file
 from moemcts.runs.finishing import finish
-from moemcts.runs.kept_openings import GAMES, openings_file
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_toml
 from moemcts.work.progress import NoProgress

@@ -15,7 +15,7 @@ from selfplay_for_tests import selfplay, work
 from moemcts.arena.rating import Sprt
 from moemcts.errors import DamagedFile
 from moemcts.learn.loop.config import PromotionConfig
-from moemcts.runs.selfplay import judging, playing
+from moemcts.runs.selfplay import matches, playing
 from moemcts.runs.selfplay.duels import in_turn
 from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED, Generations
 from moemcts.runs.selfplay.learning import GenerationTrainer
@@ -59,7 +59,7 @@ def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted
     records = [json.loads(line) for line in (tmp_path / "run/matches/promote-0001.jsonl").read_text().splitlines()]
     seats = {tuple(record["agents"]) for record in records if "moves" in record}
     assert seats == {("generation 1", "generation 0") * 2, ("generation 0", "generation 1") * 2}
-    _, drawn, won = counts = run.on_disk.said(1, PROMOTED)["counts"]
+    _, drawn, won = counts = run.on_disk.read_result(1, PROMOTED)["counts"]
     assert sum(counts) == 4
     # Four games are too few for a sequential test between 0 and 400 Elo.
     assert run.on_disk.champion(1) == int(rule["rule"] == "score" and won + drawn / 2 > 0.4 * 4)
@@ -74,7 +74,7 @@ def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None
 def promoting(monkeypatch: pytest.MonkeyPatch, *generations: int) -> None:
     """Lets promotion matches end so that these generations are promoted, and no others."""
     names = {f"generation {one}" for one in generations}
-    monkeypatch.setattr(judging, "is_promoted", lambda result, name, **rule: name in names)
+    monkeypatch.setattr(matches, "is_promoted", lambda result, name, **rule: name in names)
 
 
 @pytest.mark.parametrize("ahead", [False, True])
@@ -102,7 +102,7 @@ def test_who_may_sit_opposite_a_later_champion_is_kept(tmp_path: Path, monkeypat
     write_toml(tmp_path / "run" / "config.toml", values | {"generations": 5})
     run = work(SelfPlay.load(tmp_path / "run"))
     # The fifth generation's games are those of the fourth against the second, which was not promoted, and the third.
-    assert run.on_disk.said(5, PLAYED)["played_by"] == 4
+    assert run.on_disk.read_result(5, PLAYED)["played_by"] == 4
 
 
 @pytest.mark.parametrize("samples", [None, 35])
@@ -125,10 +125,10 @@ def test_no_more_generations_are_looked_at_than_were_needed_and_all_is_removed(
             if not folder.exists():
                 for name in ("games", "experts", "optimisers", "training/stages"):
                     (folder / name).mkdir(parents=True)
-                teaching.on_disk.say(one, PLAYED, {"samples": 10})
-                teaching.on_disk.say(one, LEARNED, {"samples": 10})
+                teaching.on_disk.write_result(one, PLAYED, {"samples": 10})
+                teaching.on_disk.write_result(one, LEARNED, {"samples": 10})
             if one < generation:
-                teaching.on_disk.say(one, PROMOTED, {"promoted": one % 3 == 0})
+                teaching.on_disk.write_result(one, PROMOTED, {"promoted": one % 3 == 0})
         looks.clear()
 
     monkeypatch.setattr(GenerationTrainer, "train", learn)

@@ -203,9 +203,9 @@ class StageRun:
         entry = self._measurement()
         held_out = entry["validation"]
         before = self._state.judge.accepted
-        judgement = self._state.judge.judge(self.config, held_out and held_out["loss"])
-        self._write_log({**entry, "spike": True} if judgement == "spike" else entry)
-        if judgement == "spike":
+        trend = self._state.judge.judge(self.config, held_out and held_out["loss"])
+        self._write_log({**entry, "spike": True} if trend == "spike" else entry)
+        if trend == "spike":
             loss, spike = held_out["loss"], self.config.spike
             is_jump = before and spike and math.isfinite(loss)
             jump = f", more than {spike:g} times the {before:.4g} before," if is_jump else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moemcts.learn.training.judgement import LossMonitor
+from moemcts.learn.training.loss_monitor import LossMonitor
 
 
 @dataclass(kw_only=True)

@@ -17,7 +17,7 @@ from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.errors import MoemctsError
 from moemcts.game import Game, Views
 from moemcts.naming import is_timed
-from moemcts.runs.kept_openings import MATCH, OpeningsFile, openings_file
+from moemcts.runs.copies import MATCH, OpeningsFile, openings_file
 from moemcts.runs.settings import MAX_SEEDS, ExperimentConfig
 from moemcts.work import Workers
 from moemcts.work.progress import Advance, ignore_progress

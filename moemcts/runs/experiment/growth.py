@@ -10,9 +10,9 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.config_file import written_settings
+from moemcts.runs.copies import copied_gate, copy_gate
 from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.experiment.trainings import TRAINING
-from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
 from moemcts.runs.settings import ExperimentConfig, validate
 
@@ -93,14 +93,14 @@ def keep_growth(experiment: Experiment) -> None:
             experiment.check_samples()
         for gate in experiment.gates:
             # Existing copies stay: the original file may have changed.
-            if kept_gate(experiment.folder, gate, experiment.gates) == gate:
-                keep_gate(experiment.folder, gate)
+            if copied_gate(experiment.folder, gate, experiment.gates) == gate:
+                copy_gate(experiment.folder, gate)
         before = written_settings(experiment.folder)
         _check_nothing_is_lost(experiment, before)
         for file in experiment.openings:
             # An existing copy stays, as its games begin there, whatever has become of the original file.
             if lookup(before, f"{file.section}.openings") != str(file.named):
-                file.keep()
+                file.make_copy()
         experiment.keep_settings()
 
 

@@ -15,11 +15,11 @@ from moemcts.plugins import plugins
 from moemcts.report.contest import Unplayed
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_labels
+from moemcts.runs.copies import with_absolute_paths
 from moemcts.runs.experiment.boards import Boards
 from moemcts.runs.experiment.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.experiment.matches import RAW, SEARCHED, ArmMatches
 from moemcts.runs.experiment.trainings import TRAINING, ArmTrainings
-from moemcts.runs.kept_openings import with_whole_paths
 from moemcts.runs.learning import check_data, check_given, data_part, with_data_paths, with_players
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
@@ -72,7 +72,7 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with everything that the game and the machine decide filled in."""
-        config = with_networks(with_gates(with_field(with_players(with_data_paths(with_whole_paths(config))))))
+        config = with_networks(with_gates(with_field(with_players(with_data_paths(with_absolute_paths(config))))))
         return with_inference(super().resolved(config))
 
     @property

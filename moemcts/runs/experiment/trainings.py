@@ -12,8 +12,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
-from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.kept_start import kept_start
+from moemcts.runs.copies import copied_gate, copied_start
 from moemcts.runs.leaks import leak
 from moemcts.runs.learning import measurements, train_experts, training_decided_by
 from moemcts.runs.run import Part
@@ -56,7 +55,7 @@ class ArmTrainings:
 
     def gate(self, reference: str) -> PhaseGate:
         """Returns a gate of the experiment's game; a saved gate is read from the run's own copy."""
-        return plugins().gate(kept_gate(self.folder, reference, self.gates), self.game)
+        return plugins().gate(copied_gate(self.folder, reference, self.gates), self.game)
 
     def sources(self) -> Sources:
         """Opens the datasets."""
@@ -127,7 +126,7 @@ class ArmTrainings:
             self.sources(),
             training_folder=self._training_folder(arm, seed),
             experts_folder=self._experts_folder(arm, seed),
-            start=kept_start(self.folder, self.config.start),
+            start=copied_start(self.folder, self.config.start),
             on_progress=lambda state: advance(state.step, state.num_steps),
             seed=seed,
         )

@@ -70,14 +70,14 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     bytes_of_expert = num_kept * num_parameters * BYTES_PER_WEIGHT + bytes_of_training(num_parameters)
     playing = _starts(config) * START + played * each / workers
     training = learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + FIRST_STEP * num_trainings
-    judging = _judged(run, workers) * moves * each
+    matches = _played(run, workers) * moves * each
     return Estimate(
         data=playing,
         training=OPTIMISERS + training,
-        matches=judging,
+        matches=matches,
         assumed=assumed(config.training),
         report=LIBRARIES + 6 * FIGURE,
-        at_once=_at_once(config, workers, playing, training + judging) if config.games.ahead else 0.0,
+        at_once=_at_once(config, workers, playing, training + matches) if config.games.ahead else 0.0,
         num_bytes=int(
             samples * (max(windows) + 1) * _bytes_per_searched(game, states) + run.gate.num_phases * bytes_of_expert
         ),
@@ -142,7 +142,7 @@ def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
     return sum(min(most, samples * size) for size in windows) * config.training.epochs * passes
 
 
-def _judged(run: SelfPlay, workers: int) -> float:
+def _played(run: SelfPlay, workers: int) -> float:
     """Returns the simulations per process in all matches, counting one decision per game."""
     config, gauntlet, promotion = run.config, run.config.gauntlet, run.config.promotion
     full = _full(config) if config.games.searched else 1
@@ -153,10 +153,10 @@ def _judged(run: SelfPlay, workers: int) -> float:
         return num_matches * num_games * (full if simulations is None else max(simulations, 1)) / num_processes
 
     num_measured = len(run.measured) * (len(gauntlet.opponents) + gauntlet.previous)
-    num_judged = config.generations * (promotion.rule != "none")
+    num_promotions = config.generations * (promotion.rule != "none")
     together = promotion.parallel or config.games.parallel
     return simulated(num_measured, gauntlet.games, gauntlet.simulations, gauntlet.parallel) + simulated(
-        num_judged, promotion.games, promotion.simulations, together
+        num_promotions, promotion.games, promotion.simulations, together
     )
 
 

@@ -49,7 +49,7 @@ class Generations:
         """Returns the folder of a generation's experts."""
         return self.of(generation) / EXPERTS
 
-    def said(self, generation: int, name: str) -> dict[str, Any]:
+    def read_result(self, generation: int, name: str) -> dict[str, Any]:
         """Returns a recorded result of a generation, empty if it is not recorded yet.
 
         Raises DamagedFile unless the file is as it was written; those of earlier versions have no hash.
@@ -66,15 +66,15 @@ class Generations:
 
     def is_gone(self, generation: int) -> bool:
         """Returns whether the experts of a generation existed and have been removed."""
-        return bool(self.said(generation, LEARNED)) and not self.experts(generation).exists()
+        return bool(self.read_result(generation, LEARNED)) and not self.experts(generation).exists()
 
-    def say(self, generation: int, name: str, values: dict[str, Any]) -> None:
+    def write_result(self, generation: int, name: str, values: dict[str, Any]) -> None:
         """Records a result of a generation, with its hash."""
         write_json(self.of(generation) / name, {**values, _HASH: _hash(values)})
 
     def num_samples(self, generation: int) -> int:
         """Returns the number of samples that a generation made, whether or not they still exist."""
-        return int(self.said(generation, PLAYED).get("samples", 0))
+        return int(self.read_result(generation, PLAYED).get("samples", 0))
 
     def last_learned(self) -> int:
         """Returns the last generation up to which all have learned; 0 if none has."""
@@ -89,7 +89,7 @@ class Generations:
         A generation whose promotion is not decided counts as promoted.
         """
         for one in range(generation, 0, -1):
-            if self.said(one, PROMOTED).get("promoted", True) and (self.of(one) / LEARNED).exists():
+            if self.read_result(one, PROMOTED).get("promoted", True) and (self.of(one) / LEARNED).exists():
                 return one
         return 0
 

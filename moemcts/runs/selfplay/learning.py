@@ -10,9 +10,9 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.plugins import plugins
+from moemcts.runs.initial_experts import start_networks
 from moemcts.runs.selfplay.generations import GENERAL, LEARNED, OPTIMISERS, TRAINING, Generations
 from moemcts.runs.selfplay.settings import SelfPlayConfig
-from moemcts.runs.start import start_networks
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GenerationTrainer:
         from moemcts.learn.loop.training import configured, go_on
         from moemcts.learn.training.trainer import Optimisers, Trainer
 
-        if self.on_disk.said(generation, LEARNED):
+        if self.on_disk.read_result(generation, LEARNED):
             return
         config = self.config
         samples, found = self._samples(generation)
@@ -110,7 +110,7 @@ class GenerationTrainer:
         if taught.networks.general is not None:
             self._save_general(generation, taught.networks.general)
         self._save(generation, taught.networks.experts, data=samples.training.id, measurements=taught.measurements)
-        self.on_disk.say(
+        self.on_disk.write_result(
             generation,
             LEARNED,
             {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
     """Returns the outcomes so far."""
     generations = [generation_of(run, one) for one in range(1, run.config.generations + 1)]
-    matches = run.judging.measurements()
+    matches = run.matches.measurements()
     return SelfPlayOutcomes(
         title=f"{run.config.game}: self-play, {run.config.gate} ({run.config.scheme})",
         making=_making(run),
@@ -32,14 +32,14 @@ def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
 
 def generation_of(run: SelfPlay, number: int) -> Generation | None:
     """Returns the results of a generation's games and training; None if it is not trained yet."""
-    played, learned = run.on_disk.said(number, PLAYED), run.on_disk.said(number, LEARNED)
+    played, learned = run.on_disk.read_result(number, PLAYED), run.on_disk.read_result(number, LEARNED)
     if not played or not learned:
         return None
     return Generation(
         number=number,
         played=played,
         learned=learned,
-        promoted=run.on_disk.said(number, PROMOTED),
+        promoted=run.on_disk.read_result(number, PROMOTED),
     )
 
 
@@ -64,7 +64,7 @@ def _strengths(run: SelfPlay, matches: list[dict[str, Any]]) -> tuple[Strength, 
 
 
 def _making(run: SelfPlay) -> str:
-    measured = f"- where generations are measured, {run.judging.beginnings}\n" if run.config.gauntlet.games else ""
+    measured = f"- where generations are measured, {run.matches.beginnings}\n" if run.config.gauntlet.games else ""
     return (
         f"- {run.describe()}\n"
         f"- seed {run.config.seed}, networks run by {run.config.games.backend}\n"

@@ -17,7 +17,7 @@ from moemcts.naming import SELF, names_experts, opponents_named
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.config_file import CONFIG
-from moemcts.runs.kept_openings import GAMES, openings_file
+from moemcts.runs.copies import GAMES, openings_file
 from moemcts.runs.selfplay.generations import Generations
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.search import SearchAgent, SearchConfig
@@ -167,7 +167,7 @@ class Players:
         """Returns the opponent model of the search."""
         return opponents_named(faced_in(self.config.games), self.game)
 
-    def judged(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
+    def contestant(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
         """Returns the experts of a generation as an agent for evaluation; with 0 simulations, the policy alone."""
         experts = self.experts(generation)
         if simulations == 0:

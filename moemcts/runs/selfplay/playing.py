@@ -74,7 +74,7 @@ class Playing:
 
     def play_all(self, generation: int, advance: Advance) -> None:
         """Plays the missing games of a generation and joins them to its dataset."""
-        if self.on_disk.said(generation, PLAYED):
+        if self.on_disk.read_result(generation, PLAYED):
             return
         games, champion = self._config.games, self.played_by(generation)
         speed = SpeedOfShares()
@@ -91,7 +91,7 @@ class Playing:
         write_jsonl(self.on_disk.of(generation) / REPLAY, [seen.replay(played[0])])
         said = {"samples": num_samples, "played_by": champion, **describe_games(played)}
         said |= {"openings": seen.openings(played)}
-        self.on_disk.say(generation, PLAYED, said)
+        self.on_disk.write_result(generation, PLAYED, said)
         self.on_disk.remove(generation, "chunks")
         self._times.note(
             {"generation": generation, **speed.total.rates(speed.seconds), "seconds": round(speed.seconds, 2)}
@@ -121,7 +121,7 @@ class Playing:
             self._times.tell(generation, speed, done / expected)
 
         crew, player = self._workers(), PlayChunks(self.players, generation, champion)
-        before = self.on_disk.said(generation - 1, PLAYED) if generation > 1 else None
+        before = self.on_disk.read_result(generation - 1, PLAYED) if generation > 1 else None
         samples_before = before["samples"] / before["games"] * games.per_part if before else 0.0
         for wave in waves(games, crew.count, samples_of, samples_before):
             num_shares = min(crew.count, len(wave)) if games.continuous else len(wave)

@@ -17,14 +17,13 @@ from moemcts.errors import MissingExtra, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
+from moemcts.runs.copies import GAMES, GAUNTLET, copied_gate, with_absolute_paths
 from moemcts.runs.environment import groups_in_flight
-from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
+from moemcts.runs.hardware import device_for, inference_for
 from moemcts.runs.run import Part, Run
-from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED
-from moemcts.runs.selfplay.judging import Judging, measurement_of
 from moemcts.runs.selfplay.learning import GenerationTrainer
+from moemcts.runs.selfplay.matches import GenerationMatches, measurement_of
 from moemcts.runs.selfplay.players import Players, check_opponents, faced_in
 from moemcts.runs.selfplay.playing import Playing
 from moemcts.runs.selfplay.settings import SelfPlayConfig
@@ -48,7 +47,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         from moemcts.learn.loop.training import staged
 
         super().__init__(folder, config)
-        self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
+        self.gate: PhaseGate = plugins().gate(copied_gate(folder, config.gate), self.game)
         self.scheme = staged(plugins().scheme(config.scheme), config.scheme)
         self.scheme.check(self.gate)
         self.players = Players(folder, config, self.game)
@@ -58,7 +57,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.teaching = GenerationTrainer(config, self.game, self.gate, self.scheme, self.on_disk)
         self.times = Times(self.on_disk, config.generations)
         self.playing = Playing(self.players, self.times)
-        self.judging = Judging(self.players, self.measured, self.playing.crew)
+        self.matches = GenerationMatches(self.players, self.measured, self.playing.crew)
         check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
@@ -86,7 +85,7 @@ class SelfPlay(Run[SelfPlayConfig]):
                 "own timings, and runs with the same seed would differ"
             )
         for file in run.openings:
-            least = 1 if file.section == GAMES else run.judging.num_openings
+            least = 1 if file.section == GAMES else run.matches.num_openings
             read_openings(run.game, file.named).choose(least, "sequential", 0)
         if run.measured and run.config.gauntlet.random_plies:
             starts(run.game, 1, random_plies=run.config.gauntlet.random_plies)
@@ -106,7 +105,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
         gauntlet = config.gauntlet.model_copy(update={"opponents": opponents})
         gate = plugins().complete_gate(config.gate, game)
-        config = with_whole_paths(config.model_copy(update={"gate": gate, "gauntlet": gauntlet}))
+        config = with_absolute_paths(config.model_copy(update={"gate": gate, "gauntlet": gauntlet}))
         config = super().resolved(config)
         if config.games.in_flight is None:
             games = config.games.model_copy(update={"in_flight": groups_in_flight(game)})
@@ -182,8 +181,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         works: dict[str, tuple[str, Callable[[int, Advance], None], Callable[[int], Path]]] = {
             "games": (self.config.games.size[1], self.playing.play, lambda one: on_disk.of(one) / PLAYED),
             "train": ("steps", self._train, lambda one: on_disk.of(one) / LEARNED),
-            "promote": ("games", self.judging.promote, lambda one: on_disk.of(one) / PROMOTED),
-            "measure": ("games", self.judging.measure, lambda one: measurement_of(folder, one)),
+            "promote": ("games", self.matches.promote, lambda one: on_disk.of(one) / PROMOTED),
+            "measure": ("games", self.matches.measure, lambda one: measurement_of(folder, one)),
         }
         parts = [Part(name=START, task=START, unit="experts", do=self.teaching.start, decided_by=decided_by)]
         for name, (generation, kind) in self._placed.items():
@@ -273,7 +272,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _champion(self, last: int) -> int:
         """Returns the champion as far as it is decided: the last generation may not be evaluated yet."""
-        is_judged = self.config.promotion.rule == "none" or self.on_disk.said(last, PROMOTED)
+        is_judged = self.config.promotion.rule == "none" or self.on_disk.read_result(last, PROMOTED)
         return self.on_disk.champion(last if is_judged else last - 1)
 
 

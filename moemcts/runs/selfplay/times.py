@@ -44,7 +44,7 @@ class Times:
             return
         self._said = time.monotonic()
         rates = speed.total.rates(speed.seconds)
-        losses = self._on_disk.said(generation - 1, LEARNED).get("losses", {}) if generation > 1 else {}
+        losses = self._on_disk.read_result(generation - 1, LEARNED).get("losses", {}) if generation > 1 else {}
         told = ", ".join(f"{name} {one['loss']:.3f}" for name, one in losses.items() if one)
         left = self._left(generation, share)
         # At the beginning of a generation, no game is finished yet.

@@ -193,7 +193,7 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_first_position(name: str, tm
     path.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n", encoding="utf-8-sig")
     suite = read_openings(CHESS, path)
     assert [opening.name for opening in suite.openings] == ["line 1"]
-    assert not suite.complaint
+    assert not suite.warning
 
 
 def test_names_are_read_in_utf_8_and_in_latin_1(tmp_path: Path) -> None:

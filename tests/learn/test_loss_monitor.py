@@ -5,7 +5,7 @@ import math
 import pytest
 
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.judgement import LossMonitor
+from moemcts.learn.training.loss_monitor import LossMonitor
 from moemcts.learn.training.schedule import cosine, one_cycle, pace
 
 
@@ -15,8 +15,8 @@ def judged(losses: list[float], **settings: object) -> tuple[list[str], LossMoni
 
 
 def test_a_spike_is_more_than_so_many_times_the_last_accepted_loss() -> None:
-    judgements, course = judged([1.0, 1.5, 2.3, 2.2, math.nan, 0.9], spike=1.5)
-    assert judgements == ["better", "no better", "spike", "no better", "spike", "better"]
+    trends, course = judged([1.0, 1.5, 2.3, 2.2, math.nan, 0.9], spike=1.5)
+    assert trends == ["better", "no better", "spike", "no better", "spike", "better"]
     assert (course.accepted, course.lowest) == (0.9, 0.9)
 
 

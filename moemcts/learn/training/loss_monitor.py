@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from moemcts.learn.training.config import TrainerConfig
 
-Judgement = Literal["better", "no better", "spike"]
+Trend = Literal["better", "no better", "spike"]
 
 
 @dataclass(kw_only=True)
@@ -30,7 +30,7 @@ class LossMonitor:
     is_over: bool = False
     """Whether the stage ends here, before its last step."""
 
-    def judge(self, config: TrainerConfig, loss: float | None) -> Judgement:
+    def judge(self, config: TrainerConfig, loss: float | None) -> Trend:
         """Judges a held-out loss, None if there is nothing to measure; records it unless it is a spike."""
         if loss is None:
             return "better"

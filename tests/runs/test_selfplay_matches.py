@@ -10,7 +10,7 @@ from selfplay_for_tests import assert_same, selfplay, work
 from moemcts.arena.journal import put_in_order
 from moemcts.arena.pairings import PairedResult
 from moemcts.errors import DamagedFile
-from moemcts.runs.selfplay import judging
+from moemcts.runs.selfplay import matches
 from moemcts.runs.selfplay.duels import Duel
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.store import read_json
@@ -44,7 +44,7 @@ def test_processes_share_the_matches_of_generations(tmp_path: Path, monkeypatch:
             crews[self.journal.stem] = workers
             return super().play(workers, advance)
 
-    monkeypatch.setattr(judging, "Duel", Watched)
+    monkeypatch.setattr(matches, "Duel", Watched)
     alone = work(selfplay(tmp_path / "run", **SHARED))
     assert not any(isinstance(one, Processes) for one in crews.values())
     crews.clear()
@@ -70,7 +70,7 @@ def test_a_measurement_that_is_none_is_named(tmp_path: Path, content: str) -> No
     with pytest.raises(
         DamagedFile, match=r"measure-0000\.json does not hold the results of the games that measure a generation"
     ):
-        run.judging.measurements()
+        run.matches.measurements()
 
 
 def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_the_folder(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_
 def test_two_groups_of_a_match_are_in_flight_where_those_of_games_are(tmp_path: Path) -> None:
     run = selfplay(tmp_path, games={"in_flight": 3}, gauntlet={"opponents": ["uct?seconds=0.01", "random"]})
     run.do("start", ignore_progress)
-    assert [run.judging.measurement(0, number).in_flight for number in (0, 1)] == [1, 3]
+    assert [run.matches.measurement(0, number).in_flight for number in (0, 1)] == [1, 3]
 
 
 def test_the_file_of_a_match_that_is_over_is_in_order(tmp_path: Path) -> None:

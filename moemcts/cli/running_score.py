@@ -10,13 +10,13 @@ import numpy as np
 
 from moemcts.arena.outcomes import last_one_standing, outcome_of
 from moemcts.arena.rating import elo
-from moemcts.arena.records import GameRecord, Ways
+from moemcts.arena.records import Courses, GameRecord
 
 if TYPE_CHECKING:
     from moemcts.runs.match import Match
 
 
-class Standing:
+class RunningScore:
     """Tracks the result of finished games.
 
     Shows Elo for two agents against each other, mean returns in games of one player, else win rates.
@@ -38,7 +38,7 @@ class Standing:
         """Losses, draws and wins of the first agent."""
         self._new = [0, 0, 0]
         """The same without games that repeat others."""
-        self._ways = Ways()
+        self._courses = Courses()
 
     def note(self, record: GameRecord) -> None:
         """Adds a game."""
@@ -55,7 +55,7 @@ class Standing:
             ours, theirs = (returns[record.agents.index(name)] for name in self._match.plan.agents)
             result = 1 + int(ours > theirs) - int(ours < theirs)
             self._first[result] += 1
-            self._new[result] += self._ways.is_new(record)
+            self._new[result] += self._courses.is_new(record)
 
     def describe(self) -> str:
         """Returns the result as a line of text."""
@@ -65,8 +65,8 @@ class Standing:
         if not self.num_games:
             return ""
         if self._shows_elo:
-            # As in the final table, see `records.telling`.
-            losses, draws, wins = self._new if self._ways.are_fixed else self._first
+            # As in the final table, see `records.informative`.
+            losses, draws, wins = self._new if self._courses.are_fixed else self._first
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
         seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
         if self._match.is_solo:

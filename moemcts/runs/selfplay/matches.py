@@ -18,7 +18,7 @@ from moemcts.learn.identity import FileContent, checked
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
-from moemcts.runs.kept_openings import GAUNTLET, openings_file
+from moemcts.runs.copies import GAUNTLET, openings_file
 from moemcts.runs.selfplay.duels import Duel, in_turn, is_promoted, one_against_all
 from moemcts.runs.selfplay.generations import PROMOTED
 from moemcts.runs.selfplay.players import Players, name_of
@@ -33,7 +33,7 @@ _BOARDS = 10_000
 _SEEDS = MAX_SEED + 1
 
 
-class Judging:
+class GenerationMatches:
     """The evaluation matches of generations."""
 
     def __init__(self, players: Players, measured: Sequence[int], crew: Callable[[], Workers] = InProcess) -> None:
@@ -61,11 +61,11 @@ class Judging:
 
     def promote(self, generation: int, advance: Advance) -> None:
         """Plays the newest experts against the champion and records whether they are promoted."""
-        if self.on_disk.said(generation, PROMOTED):
+        if self.on_disk.read_result(generation, PROMOTED):
             return
         newest, duel = name_of(generation), self.promotion(generation)
         result = duel.play(self._crew(), advance)
-        self.on_disk.say(
+        self.on_disk.write_result(
             generation,
             PROMOTED,
             {
@@ -82,7 +82,9 @@ class Judging:
         search = quiet(self.config.search, temperature=rule.temperature)
         return Duel(
             game=self.game,
-            agents={name_of(one): self.players.judged(one, search, rule.simulations) for one in (generation, champion)},
+            agents={
+                name_of(one): self.players.contestant(one, search, rule.simulations) for one in (generation, champion)
+            },
             openings=self._openings(rule.games, generation),
             num_games=rule.games,
             seed=self._board(generation),
@@ -92,7 +94,7 @@ class Judging:
             journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
             seating=in_turn(self.game, name_of(generation), name_of(champion)),
             sprt=self._sprt,
-            remake=self._remake(Judging.promotion, generation),
+            remake=self._remake(GenerationMatches.promotion, generation),
         )
 
     def measure(self, generation: int, advance: Advance) -> None:
@@ -129,10 +131,13 @@ class Judging:
             agent, is_timed, theirs = known.agent, known.is_timed, experts_of([name])
         else:
             own += self._before(generation)
-            agent = self.players.judged(own[-1], search, gauntlet.simulations)
+            agent = self.players.contestant(own[-1], search, gauntlet.simulations)
         return Duel(
             game=self.game,
-            agents={name_of(generation): self.players.judged(generation, search, gauntlet.simulations), name: agent},
+            agents={
+                name_of(generation): self.players.contestant(generation, search, gauntlet.simulations),
+                name: agent,
+            },
             openings=self._gauntlet_openings,
             num_games=gauntlet.games,
             seed=self._board(0) + number,
@@ -142,7 +147,7 @@ class Judging:
             identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
             journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
             seating=one_against_all(self.game, name_of(generation), name),
-            remake=None if is_timed else self._remake(Judging.measurement, generation, number),
+            remake=None if is_timed else self._remake(GenerationMatches.measurement, generation, number),
         )
 
     def _others(self, generation: int) -> list[str]:
@@ -216,16 +221,16 @@ class _Remade:
     config: SelfPlayConfig
     measured: Sequence[int]
     duel: Callable[..., Duel]
-    """A method of `Judging`."""
+    """A method of `GenerationMatches`."""
     which: Sequence[int]
 
     def __call__(self) -> tuple[Game, Sequence[Lineup]]:
         """Returns the game and the lineups."""
-        return self._judging.game, self.duel(self._judging, *self.which).schedule.lineups
+        return self._matches.game, self.duel(self._matches, *self.which).schedule.lineups
 
     @functools.cached_property
-    def _judging(self) -> Judging:
-        return Judging(Players(self.folder, self.config, plugins().game(self.config.game)), self.measured)
+    def _matches(self) -> GenerationMatches:
+        return GenerationMatches(Players(self.folder, self.config, plugins().game(self.config.game)), self.measured)
 
 
 class _Match(FileContent):

@@ -30,7 +30,7 @@ class Completion(NamedTuple):
     type: str = "plain"
 
 
-class Taken(NamedTuple):
+class Metavar(NamedTuple):
     """A metavariable, and the possible names if they are known."""
 
     word: str
@@ -41,11 +41,11 @@ def describe(command: Any) -> None:
     """Sets metavariables and completions for a command's options and arguments; names are looked up lazily."""
     for parameter in command.params:
         option = parameter.opts[0]
-        taken = _TAKEN.get(f"{command.name} {option}") or _TAKEN.get(option)
-        if parameter.metavar is None and (taken or not option.startswith("-")):
-            parameter.metavar = taken.word if taken else option.upper()
-        if taken and taken.names:
-            parameter.shell_complete = functools.partial(_completions, taken.names)
+        metavar = _METAVARS.get(f"{command.name} {option}") or _METAVARS.get(option)
+        if parameter.metavar is None and (metavar or not option.startswith("-")):
+            parameter.metavar = metavar.word if metavar else option.upper()
+        if metavar and metavar.names:
+            parameter.shell_complete = functools.partial(_completions, metavar.names)
 
 
 def in_words(term: str) -> str:
@@ -131,42 +131,42 @@ def _papers(context: typer.Context) -> Iterable[str]:
     return [*(one.name for one in join(plugins().papers).experiment), ALL]
 
 
-_GAME = Taken("GAME", _games)
-_GATE = Taken("GATE", _gates)
-_AGENT = Taken("AGENT", _agents)
-_NETWORK = Taken("NETWORK", _networks)
+_GAME = Metavar("GAME", _games)
+_GATE = Metavar("GATE", _gates)
+_AGENT = Metavar("AGENT", _agents)
+_NETWORK = Metavar("NETWORK", _networks)
 # Usually folders, which a shell completes if it is offered nothing else.
-_EXPERTS = Taken("EXPERTS")
-_TAKEN = {
+_EXPERTS = Metavar("EXPERTS")
+_METAVARS = {
     "--game": _GAME,
     "--gate": _GATE,
     "--agent": _AGENT,
     "--against": _AGENT,
-    "--scheme": Taken("SCHEME", _schemes),
+    "--scheme": Metavar("SCHEME", _schemes),
     "--network": _NETWORK,
     "--single-network": _NETWORK,
     "--measure": _NETWORK,
-    "--preset": Taken("PRESET"),
-    "--set": Taken("NAME=VALUE"),
+    "--preset": Metavar("PRESET"),
+    "--set": Metavar("NAME=VALUE"),
     "--experts": _EXPERTS,
     "--baseline": _EXPERTS,
     "--start": _EXPERTS,
-    "explain --baseline": Taken("BASELINE"),
-    "run --preset": Taken("PRESET", _presets),
-    "train --preset": Taken("PRESET", _presets),
-    "reproduce --preset": Taken("PRESET", _presets),
-    "selfplay --preset": Taken("PRESET", _presets_of_selfplay),
-    "tournament --preset": Taken("PRESET", _presets_of_tournaments),
-    "benchmark --preset": Taken("PRESET", _presets_of_suite),
+    "explain --baseline": Metavar("BASELINE"),
+    "run --preset": Metavar("PRESET", _presets),
+    "train --preset": Metavar("PRESET", _presets),
+    "reproduce --preset": Metavar("PRESET", _presets),
+    "selfplay --preset": Metavar("PRESET", _presets_of_selfplay),
+    "tournament --preset": Metavar("PRESET", _presets_of_tournaments),
+    "benchmark --preset": Metavar("PRESET", _presets_of_suite),
     "check game": _GAME,
-    "gates name": Taken("NAME", _gates),
-    "agents name": Taken("NAME", _agents_listed),
-    "networks name": Taken("NAME", _networks),
-    "schemes name": Taken("NAME", _schemes),
+    "gates name": Metavar("NAME", _gates),
+    "agents name": Metavar("NAME", _agents_listed),
+    "networks name": Metavar("NAME", _networks),
+    "schemes name": Metavar("NAME", _schemes),
     "show gate": _GATE,
     "show --against": _GATE,
-    "show experts": Taken("EXPERTS", _weights),
-    "where experts": Taken("EXPERTS", _weights),
-    "reproduce experiment": Taken("EXPERIMENT", _papers),
+    "show experts": Metavar("EXPERTS", _weights),
+    "where experts": Metavar("EXPERTS", _weights),
+    "reproduce experiment": Metavar("EXPERIMENT", _papers),
 }
 """By option or argument, with the command in front where commands differ."""
