@@ -196,8 +196,7 @@ def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
     after: S = state.play(joint)
     if after is state:
         raise UnlawfulGame(
-            "expected play to return another position and to keep its own as it is, the game gave the one that was "
-            "played in",
+            "expected play to return a new position and to leave its own unchanged, the game gave its own",
             spec.name,
         )
     # The type of the previous position was checked already.

@@ -55,18 +55,18 @@ def whole_key(key: int, game: str = "the game") -> int:
             raise ValueError
         return number % 2**64
 
-    return read(key, whole, "a key, a whole number of 64 bits", game)
+    return read(key, whole, "a 64-bit integer as key", game)
 
 
 def ply_of(spec: GameSpec, state: State) -> int:
     """Returns the number of plies played up to a position."""
-    return read(state.ply, _count, "a ply, a number from 0 on", spec.name)
+    return read(state.ply, _count, "a ply, an integer of at least 0", spec.name)
 
 
 def check_length(spec: GameSpec, state: State) -> None:
     """Raises UnlawfulGame for a position beyond `max_plies`, which the game has not ended at."""
     if ply_of(spec, state) > spec.max_plies:
-        raise UnlawfulGame(f"expected an end within max_plies, {spec.max_plies}, and it goes on", spec.name)
+        raise UnlawfulGame(f"expected the game to end within max_plies, {spec.max_plies}, but it goes on", spec.name)
 
 
 def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
@@ -85,7 +85,7 @@ def check_players(spec: GameSpec, players: tuple[Player, ...]) -> None:
 
 def actions_of(state: State, player: Player, game: str = "the game") -> list[Action]:
     """Returns the legal actions of an active player, or the outcomes of chance; at least one."""
-    actions = read(state.legal_actions(player), _counts, "legal actions, numbers from 0 on", game)
+    actions = read(state.legal_actions(player), _counts, "legal actions, integers of at least 0", game)
     if not actions:
         raise UnlawfulGame(f"expected a legal action for active player {player}, the game gave none", game)
     return actions
@@ -95,7 +95,7 @@ def legal_actions(spec: GameSpec, state: State, player: Player) -> list[Action]:
     """Returns the actions as `actions_of` does; raises UnlawfulGame for a player's action not below `num_actions`."""
     actions = actions_of(state, player, spec.name)
     if player != CHANCE and max(actions) >= spec.num_actions:
-        told = f"expected legal actions from 0 on and below {spec.num_actions}, got {actions}"
+        told = f"expected legal actions of at least 0 and below {spec.num_actions}, got {actions}"
         raise UnlawfulGame(f"{told} of player {player} at ply {state.ply}", spec.name)
     return actions
 
@@ -110,7 +110,7 @@ def shares_of(state: State, num_outcomes: int) -> NDArray[np.float64]:
         # Their sum in float32 may be too far from one for sampling.
         return np.asarray(chances / chances.sum())
 
-    return read(state.chances(), shares, f"the chances of {num_outcomes} outcomes, from 0 and summing to one")
+    return read(state.chances(), shares, f"the chances of {num_outcomes} outcomes, non-negative and summing to one")
 
 
 def per_player(spec: GameSpec, what: str, given: Any) -> NDArray[Any]:
@@ -123,7 +123,7 @@ def per_player(spec: GameSpec, what: str, given: Any) -> NDArray[Any]:
             raise ValueError
         return found
 
-    return read(given, numbers, f"{what} of {spec.num_players} players, all numbers", spec.name)
+    return read(given, numbers, f"{what} of {spec.num_players} players, all finite numbers", spec.name)
 
 
 def returns_of(spec: GameSpec, state: State) -> NDArray[Any]:

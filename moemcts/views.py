@@ -27,7 +27,7 @@ class ViewList:
     def __getitem__(self, row: int) -> View:
         # As in native views: -1 in an array of rows means "not found", never the last row.
         if not 0 <= row < len(self._views):
-            raise IndexError(f"expected a row from 0 on and below {len(self._views)}, got {row}")
+            raise IndexError(f"expected a row of at least 0 and below {len(self._views)}, got {row}")
         return self._views[row]
 
     def __iter__(self) -> Iterator[View]:

@@ -27,7 +27,7 @@ def test_views_have_no_rows_below_0_and_none_behind_their_last() -> None:
     views = game.views([(game.initial_state(seed), 0) for seed in range(2)])
     for row in (-1, 2):
         for rows in ([0, row], np.array([0, row])):
-            with pytest.raises(IndexError, match=f"expected a row from 0 on and below 2, got {row}"):
+            with pytest.raises(IndexError, match=f"expected a row of at least 0 and below 2, got {row}"):
                 views.take(rows)
         with pytest.raises(IndexError, match=f"got {row}"):
             views[row]

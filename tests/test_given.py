@@ -73,14 +73,14 @@ def played(game: HashedTree, agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("method", "given", "told"),
     [
-        ("ply", None, "expected a ply, a number from 0 on, the game gave None"),
-        ("ply", 1.5, "expected a ply, a number from 0 on, the game gave 1.5"),
-        ("legal_actions", None, "numbers from 0 on, the game gave None"),
-        ("legal_actions", (0.5,), "numbers from 0 on, the game gave"),
+        ("ply", None, "expected a ply, an integer of at least 0, the game gave None"),
+        ("ply", 1.5, "expected a ply, an integer of at least 0, the game gave 1.5"),
+        ("legal_actions", None, "integers of at least 0, the game gave None"),
+        ("legal_actions", (0.5,), "integers of at least 0, the game gave"),
         ("legal_actions", [], "expected a legal action for active player"),
-        ("rewards", None, "expected rewards of 2 players, all numbers, the game gave None"),
-        ("rewards", [], r"expected rewards of 2 players, all numbers, the game gave \[\]"),
-        ("returns", "x", "expected returns of 2 players, all numbers, the game gave 'x'"),
+        ("rewards", None, "expected rewards of 2 players, all finite numbers, the game gave None"),
+        ("rewards", [], r"expected rewards of 2 players, all finite numbers, the game gave \[\]"),
+        ("returns", "x", "expected returns of 2 players, all finite numbers, the game gave 'x'"),
         ("active_players", None, "expected active.players, .*, the game gave None"),
     ],
 )
@@ -97,7 +97,7 @@ def test_what_is_no_answer_of_a_position_is_the_games_fault_whoever_plays(
 @pytest.mark.parametrize("given", [[float("nan"), 0.0], [0.0, float("-inf")], [Decimal(0)] * 2, [1j, 0]])
 @pytest.mark.parametrize("method", ["rewards", "returns"])
 def test_what_is_no_finite_number_is_neither_paid_nor_won(method: str, given: list[Any]) -> None:
-    with pytest.raises(UnlawfulGame, match=f"expected {method} of 2 players, all numbers, the game gave"):
+    with pytest.raises(UnlawfulGame, match=f"expected {method} of 2 players, all finite numbers, the game gave"):
         played(giving(method, given), RandomAgent())
 
 
@@ -118,12 +118,12 @@ def test_whole_numbers_of_any_type_name_who_moves(given: tuple[Player, ...]) -> 
 @pytest.mark.parametrize("agent", ["cached", "rollouts"])
 def test_a_key_that_is_no_whole_number_is_the_games_fault(given: object, agent: str) -> None:
     game = giving("key", given)
-    with pytest.raises(UnlawfulGame, match="expected a key, a whole number of 64 bits, the game gave"):
+    with pytest.raises(UnlawfulGame, match="expected a 64-bit integer as key, the game gave"):
         played(game, AGENTS[agent](game))
 
 
 def test_a_start_whose_key_is_no_whole_number_is_the_games_fault() -> None:
-    with pytest.raises(UnlawfulGame, match=r"expected a key, a whole number of 64 bits, the game gave 1\.5"):
+    with pytest.raises(UnlawfulGame, match=r"expected a 64-bit integer as key, the game gave 1\.5"):
         key_of(giving("key", 1.5, from_ply=0).initial_state())
 
 
@@ -135,7 +135,9 @@ def test_a_key_below_zero_has_64_bits_too(agent: str) -> None:
 
 @pytest.mark.parametrize("given", [None, [], [0.5] * 9, [float("nan")], "x"])
 def test_chances_that_are_no_distribution_are_the_games_fault(given: object) -> None:
-    with pytest.raises(UnlawfulGame, match=r"expected the chances of \d outcomes, from 0 and summing to one, the game"):
+    with pytest.raises(
+        UnlawfulGame, match=r"expected the chances of \d outcomes, non-negative and summing to one, the game"
+    ):
         played(giving("chances", given), RandomAgent())
 
 
@@ -160,7 +162,7 @@ def test_a_step_that_changes_its_own_position_is_the_games_fault(agent: str) -> 
             return Changing(self.rules)
 
     game = InPlace(RULES)
-    told = r"hashed-tree .*: expected play to return another position and to keep its own as it is, the game gave the o"
+    told = r"hashed-tree .*: expected play to return a new position and to leave its own unchanged, the game gave ie o"
     with pytest.raises(UnlawfulGame, match=told):
         played(game, AGENTS[agent](game))
 

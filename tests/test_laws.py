@@ -87,11 +87,11 @@ def nothing_more(state: TreeState) -> Any:
     ("methods", "law"),
     [
         ({"legal_actions": lambda self, player: []}, "every active player has a legal action"),
-        ({"legal_actions": lambda self, player: [2, 1]}, r"whole numbers from 0 on, ascending: got \[2, 1\]"),
-        ({"legal_actions": lambda self, player: [-1, 0]}, r"whole numbers from 0 on, ascending: got \[-1, 0\]"),
-        ({"legal_actions": lambda self, player: [0.0, 1.0]}, r"whole numbers from 0 on, .*: got \[0\.0, 1\.0\]"),
-        ({"legal_actions": lambda self, player: [False, True]}, r"whole numbers from 0 on, .*: got \[False, True\]"),
-        ({"legal_actions": lambda self, player: np.array([[0], [1]])}, r"from 0 on, .*: got \[\[0\], \[1\]\]"),
+        ({"legal_actions": lambda self, player: [2, 1]}, r"integers of at least 0, ascending: got \[2, 1\]"),
+        ({"legal_actions": lambda self, player: [-1, 0]}, r"integers of at least 0, ascending: got \[-1, 0\]"),
+        ({"legal_actions": lambda self, player: [0.0, 1.0]}, r"integers of at least 0, .*: got \[0\.0, 1\.0\]"),
+        ({"legal_actions": lambda self, player: [False, True]}, r"integers of at least 0, .*: got \[False, True\]"),
+        ({"legal_actions": lambda self, player: np.array([[0], [1]])}, r"of at least 0, .*: got \[\[0\], \[1\]\]"),
         (
             {"active_players": property(lambda self: (0.0,) * (self.ply < 3))},
             r"active players ascend .*: got \(0\.0,\)",

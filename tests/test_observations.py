@@ -96,5 +96,5 @@ def test_what_is_no_number_or_no_action_of_the_game_is_refused() -> None:
     views = game.views([(Position(game.rules), 0)])
     with pytest.raises(UnlawfulGame, match=r"observations of finite numbers, got others of player 0 at ply 0"):
         views.observations()
-    with pytest.raises(UnlawfulGame, match=r"actions from 0 on and below 3, got \[0, 1, 3\] of player 0 at ply 0"):
+    with pytest.raises(UnlawfulGame, match=r"actions of at least 0 and below 3, got \[0, 1, 3\] of player 0 at ply 0"):
         views.legal_mask()

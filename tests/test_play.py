@@ -285,8 +285,8 @@ def test_an_error_of_the_game_is_no_agents(num_views: int, wrap: Callable[..., A
     [
         ([1.0, 0.3], r"final returns that sum to utility_sum, 0, the game gave \[1.0, 0.3\]"),
         ([5.0, -5.0], r"returns in \[-1, 1\], the game gave"),
-        ([0.0, 0.0, 0.0], "returns of 2 players, all numbers, the game gave"),
-        (None, "an end within max_plies, 1, and it goes on"),
+        ([0.0, 0.0, 0.0], "returns of 2 players, all finite numbers, the game gave"),
+        (None, "to end within max_plies, 1, but it goes on"),
     ],
 )
 def test_an_end_that_a_game_cannot_have_is_the_games(final: list[float] | None, told: str) -> None:
@@ -332,13 +332,13 @@ def test_who_moves_is_told_as_the_laws_say(players: object, ply: int) -> None:
     ("method", "numbers", "told"),
     [
         ("returns", [5.0, -5.0], r"expected returns in \[-1, 1\], the game gave \[5.0, -5.0\]"),
-        ("returns", [float("nan"), 0.0], "expected returns of 2 players, all numbers, the game gave"),
-        ("rewards", [float("inf"), 0.0], "expected rewards of 2 players, all numbers, the game gave"),
-        ("returns", None, "expected returns of 2 players, all numbers, the game gave None"),
+        ("returns", [float("nan"), 0.0], "expected returns of 2 players, all finite numbers, the game gave"),
+        ("rewards", [float("inf"), 0.0], "expected rewards of 2 players, all finite numbers, the game gave"),
+        ("returns", None, "expected returns of 2 players, all finite numbers, the game gave None"),
         ("legal_actions", [2, 0], "expected actions of player . that ascend, the game gave 0 after 2"),
-        ("legal_actions", [-1, 0], "expected actions, numbers from 0 on, the game gave -1"),
-        ("legal_actions", 7, "expected actions, numbers from 0 on, the game gave 7"),
-        ("legal_actions", ["e4"], "expected actions, numbers from 0 on, the game gave 'e4'"),
+        ("legal_actions", [-1, 0], "expected actions, integers of at least 0, the game gave -1"),
+        ("legal_actions", 7, "expected actions, integers of at least 0, the game gave 7"),
+        ("legal_actions", ["e4"], "expected actions, integers of at least 0, the game gave 'e4'"),
     ],
 )
 @pytest.mark.parametrize("agent", ["search", "playouts"])

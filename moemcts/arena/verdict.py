@@ -43,6 +43,9 @@ def verdict(
         raise ValueError(f"expected an interval around {difference}, got [{low}, {high}]")
     is_narrow = (high - low) / 2 <= NARROW.get(unit, 0.0)
     claim = "better" if low > 0 else "worse" if high < 0 else UNSHOWN if is_narrow else UNDECIDED
+    if (low > 0 or high < 0) and min(abs(low), abs(high)) < 0.5 * 10**-digits:
+        # An end that reads as zero would contradict the claim.
+        digits += 1
     mean, low_end, high_end = (f"{number:+z.{digits}f}" for number in (difference, low, high))
     numbers = f"{mean} {unit}, 95 % interval [{low_end}, {high_end}], {n} {observations}"
     return f"{claim}: {numbers}"

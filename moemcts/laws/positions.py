@@ -258,7 +258,7 @@ def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
 def _check_chance(game: Game, state: State, laws: Laws) -> None:
     outcomes, chances = list(state.legal_actions(CHANCE)), returned("chances", state.chances(), np.ndarray)
     laws.expect(
-        "outcomes of chance are whole numbers from 0 on, ascending",
+        "outcomes of chance are integers of at least 0, ascending",
         bool(outcomes) and _ascend(outcomes),
         f"got {outcomes}",
     )
@@ -275,7 +275,7 @@ def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -
     given = returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray)
     legal = given.tolist() if isinstance(given, np.ndarray) else list(given)
     laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
-    laws.expect("legal actions are whole numbers from 0 on, ascending", _ascend(legal), lambda: f"got {legal}")
+    laws.expect("legal actions are integers of at least 0, ascending", _ascend(legal), lambda: f"got {legal}")
     num_actions = game.spec.num_actions
     laws.expect(
         "legal actions are below num_actions", legal[-1] < num_actions, lambda: f"got {legal}, but only {num_actions}"

@@ -182,7 +182,7 @@ class Match:
         """
         schedule, sprt = self.schedule, self.plan.sprt
         count = 1 if self.is_timed else min(self.plan.num_workers or num_cores(), self.num_games)
-        hint = "try fewer --workers or --parallel; with --out FILE the same command goes on"
+        hint = "try fewer --workers or --parallel; with --out FILE the same command resumes"
         records = play_match(
             self.game,
             schedule,

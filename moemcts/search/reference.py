@@ -59,7 +59,9 @@ class ReferenceSearch:
         self.foreseen: list[list[float]] = []
         """Virtual policies of all seats of the root, one list per check."""
         if root.active_players == (CHANCE,):
-            raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
+            raise ValueError(
+                "expected a root in which a player moves, got one in which chance moves; play an outcome first"
+            )
         if config.simulations is None and config.nodes is None:
             raise ValueError("expected a limit of simulations or nodes: the definition keeps no time")
         self.root = self._node(root, root_actions or {})

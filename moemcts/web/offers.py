@@ -73,7 +73,7 @@ class Offers:
         if not isinstance(reference, str):
             raise RequestError(400, f"expected game as text, got {reference!r}")
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-            raise RequestError(400, f"expected seed as a whole number from 0 on, got {seed!r}")
+            raise RequestError(400, f"expected seed to be an integer of at least 0, got {seed!r}")
         game = self._known(reference)
         names = asked.get("agents")
         num_players = game.spec.num_players

@@ -323,6 +323,8 @@ def test_a_verdict_claims_only_what_the_interval_shows() -> None:
     assert verdict(0.0, (-0.1, 0.1), 400, unit="in return").startswith("undecided")
     assert verdict(5.0, (0.2, 9.8), 400).startswith("better: +5.0 points")
     assert verdict(-5.0, (-9.8, -0.2), 400).startswith("worse: -5.0 points")
+    assert "better: +5.00 points, 95 % interval [+0.04, +9.96]" in verdict(5.0, (0.04, 9.96), 400)
+    assert "worse: -5.00 points, 95 % interval [-9.96, -0.04]" in verdict(-5.0, (-9.96, -0.04), 400)
     assert verdict(0.0, (-1.0, 0.0), 9).startswith("no difference shown")
     assert verdict(0.0, (0.0, 0.0), 0) == "nothing measured: no paired games"
     with pytest.raises(ValueError, match="interval around"):

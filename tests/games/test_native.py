@@ -61,7 +61,7 @@ def test_rows_that_there_are_none_of_are_told_as_they_were_given(
 ) -> None:
     game = plugins().game(name)
     for views in (game.views([(game.initial_state(0), 0)] * 2), packed(name)):
-        with pytest.raises(IndexError, match=f"^expected a row from 0 on and below 2, got {number}$"):
+        with pytest.raises(IndexError, match=f"^expected a row of at least 0 and below 2, got {number}$"):
             look(views, number)
 
 

@@ -351,7 +351,7 @@ class EndlessGame(Game[Any]):
 
 def test_a_game_that_never_ends_is_one_clear_line() -> None:
     cast = Cast(newest=RandomAgent())
-    with pytest.raises(MoemctsError, match="expected an end within max_plies, 2, and it goes on"):
+    with pytest.raises(MoemctsError, match="expected the game to end within max_plies, 2, but it goes on"):
         play_games(EndlessGame(), cast, GamesConfig(games=1), range(1), generation=1, seed=0)
 
 

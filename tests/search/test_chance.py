@@ -97,7 +97,7 @@ def test_a_root_where_chance_moves_is_refused() -> None:
         ({"chances": lambda self: np.array([0.5, 0.5], np.float32)}, "the chances of 3 outcomes"),
         ({"chances": lambda self: np.array([1.5, -0.5, 0], np.float32)}, "from 0"),
         ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards of 2 players"),
-        ({"rewards": lambda self: np.full(2, np.nan, np.float32)}, "all numbers"),
+        ({"rewards": lambda self: np.full(2, np.nan, np.float32)}, "all finite numbers"),
     ],
 )
 def test_what_is_no_game_of_chance_is_refused_and_found(methods: dict[str, object], line: str) -> None:

@@ -88,7 +88,9 @@ def test_returns_out_of_range_are_refused(returns: tuple[float, float]) -> None:
             return Position(self.rules)
 
     game = Paying(RULES)
-    with pytest.raises(ValueError, match=r"expected returns (in \[-1, 1\]|of 2 players, all numbers), the game gave"):
+    with pytest.raises(
+        ValueError, match=r"expected returns (in \[-1, 1\]|of 2 players, all finite numbers), the game gave"
+    ):
         begun(game).run(UniformEvaluator(game.spec))
 
 

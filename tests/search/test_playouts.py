@@ -116,7 +116,7 @@ class Endless(TreeState):
 def test_playouts_of_a_game_without_an_end_have_one(play: Callable[[Game, Views], object]) -> None:
     game = HashedTree(TreeGame(seed=1, num_players=2, branching=2, depth=9, simultaneous=False))
     game.spec = replace(game.spec, max_plies=30)
-    told = "hashed-tree breaks the laws of games, .*: expected an end within max_plies, 30, and it goes on"
+    told = "hashed-tree breaks the laws of games, .*: expected the game to end within max_plies, 30, but it goes on"
     with pytest.raises(UnlawfulGame, match=told):
         play(game, game.views([(Endless(game.rules), 0)]))
     # A rule of the whole game, however far it has gone: what is that long and ends is lawful.

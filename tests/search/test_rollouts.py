@@ -284,5 +284,5 @@ def test_a_rollout_in_which_the_viewing_player_waits_for_ever_has_an_end() -> No
     game = HashedTree(TreeGame(seed=1, num_players=2, branching=2, depth=9, simultaneous=False))
     game.spec = replace(game.spec, max_plies=20)
     rollouts = TruncatedRollouts(game, UniformEvaluator(game.spec), 3)
-    with pytest.raises(UnlawfulGame, match="expected an end within max_plies, 20, and it goes on"):
+    with pytest.raises(UnlawfulGame, match="expected the game to end within max_plies, 20, but it goes on"):
         rollouts.evaluate(game.views([(Waiting(game.rules), 0)]))

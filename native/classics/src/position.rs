@@ -125,7 +125,7 @@ impl<R: Rules> Position<R> {
         // The ending if the player to move had moved last.
         let turned = R::ending(&Self { own: other, other: own, ply: ply ^ 1, ..position });
         if turned == Ending::win(position.mover()) && turned != position.ending {
-            return Err("expected the game to have ended with the last move at most".to_owned());
+            return Err("expected the game not to have ended before the last move".to_owned());
         }
         Ok(position)
     }

@@ -86,7 +86,7 @@ pub fn seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
 pub fn joint(numbers: &[i64]) -> PyResult<Vec<Action>> {
     let action = |&number: &i64| Action::try_from(number).map_err(|_| number);
     numbers.iter().map(action).collect::<Result<_, _>>().map_err(|number| {
-        PyValueError::new_err(format!("expected actions that are legal, numbers from 0 on, got {number}"))
+        PyValueError::new_err(format!("expected legal actions, integers of at least 0, got {number}"))
     })
 }
 
@@ -354,7 +354,7 @@ pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[i64]) -> PyResult<Vec<(S, P
 /// Converts a row number from Python; raises IndexError if there is no such row.
 pub fn row(number: i64, len: usize) -> PyResult<usize> {
     usize::try_from(number).ok().filter(|&row| row < len).ok_or_else(|| {
-        pyo3::exceptions::PyIndexError::new_err(format!("expected a row from 0 on and below {len}, got {number}"))
+        pyo3::exceptions::PyIndexError::new_err(format!("expected a row of at least 0 and below {len}, got {number}"))
     })
 }
 

@@ -15,7 +15,7 @@ const MAX_SHOWN: usize = 100;
 
 /// The error for a `play` that returns the position that it was called on, as `moemcts.game.after_step` has it.
 const PLAYED_IN_PLACE: &str =
-    "expected play to return another position and to keep its own as it is, the game gave the one that was played in";
+    "expected play to return a new position and to leave its own unchanged, the game gave its own";
 
 /// The default `State.rewards`, which returns zeros.
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -40,7 +40,7 @@ impl State for PythonState {
     fn ply(&self) -> PyResult<u32> {
         Python::attach(|py| {
             let ply = self.state.bind(py).getattr(intern!(py, "ply"))?;
-            ply.extract().map_err(refused(&ply, "a ply, a number from 0 on"))
+            ply.extract().map_err(refused(&ply, "a ply, an integer of at least 0"))
         })
     }
 
@@ -119,7 +119,7 @@ impl State for PythonState {
             let key = self.state.bind(py).call_method0(intern!(py, "key"))?;
             // Python's `hash` is negative for half of all positions; its 64 bits are reinterpreted.
             let signed = |error| key.extract::<i64>().map(i64::cast_unsigned).map_err(|_| error);
-            key.extract().or_else(signed).map_err(refused(&key, "a key, a whole number of 64 bits"))
+            key.extract().or_else(signed).map_err(refused(&key, "a 64-bit integer as key"))
         })
     }
 }
@@ -134,7 +134,7 @@ impl PythonState {
         Python::attach(|py| {
             let player = if player == CHANCE { -1 } else { player as i64 };
             let actions = self.state.bind(py).call_method1(method(py), (player,))?;
-            let wanted = "actions, numbers from 0 on";
+            let wanted = "actions, integers of at least 0";
             for action in actions.try_iter().map_err(refused(&actions, wanted))? {
                 let action = action?;
                 out.push(action.extract().map_err(refused(&action, wanted))?);
@@ -156,7 +156,7 @@ fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Writes the game's numbers, one per player.
 fn write(given: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> {
-    let wanted = format!("{what} of {} players, all numbers", out.len());
+    let wanted = format!("{what} of {} players, all finite numbers", out.len());
     let numbers: Vec<f32> = given.extract().map_err(refused(given, &wanted))?;
     if numbers.len() != out.len() || numbers.iter().any(|number| !number.is_finite()) {
         return Err(unlawful(given.py(), format!("expected {wanted}, the game gave {numbers:?}")));

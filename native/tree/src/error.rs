@@ -89,11 +89,11 @@ impl<E> fmt::Display for SearchError<E> {
             Self::Replies { expected, got } => write!(f, "expected {expected} replies, got {got}"),
             Self::Chances { num_outcomes, chances } => write!(
                 f,
-                "expected the chances of {num_outcomes} outcomes, from 0 and summing to one, the game gave {chances:?}"
+                "expected the chances of {num_outcomes} outcomes, non-negative and summing to one, the game gave {chances:?}"
             ),
             Self::MixedChance => write!(f, "expected chance to move alone, the game let players move with it"),
             Self::ChanceRoot => {
-                write!(f, "expected a root where a player moves, got one where chance does: play an outcome first")
+                write!(f, "expected a root in which a player moves, got one in which chance moves; play an outcome first")
             }
             Self::ValueRange { row, value } => {
                 write!(f, "expected values in [-1, 1] from the evaluator, got {value} in row {row}")
@@ -107,9 +107,9 @@ impl<E> fmt::Display for SearchError<E> {
             Self::TooManyActions { player, most } => {
                 write!(f, "expected at most {most} actions of a player, the game gave player {player} more")
             }
-            Self::Endless { longest } => write!(f, "expected an end within max_plies, {longest}, and it goes on"),
+            Self::Endless { longest } => write!(f, "expected the game to end within max_plies, {longest}, but it goes on"),
             Self::Interrupted => write!(f, "interrupted"),
-            Self::Failed => write!(f, "expected a search that is reset after an error, got one that is gone on with"),
+            Self::Failed => write!(f, "expected the search to be reset after an error before it goes on"),
         }
     }
 }

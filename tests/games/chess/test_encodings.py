@@ -155,9 +155,9 @@ def test_packed_views_are_searched_and_end_where_they_end() -> None:
         search.reset(roots, [0])
         results.append(search.run(UniformEvaluator(game.spec))[0].visits.tolist())
     assert results[0] == results[1]
-    with pytest.raises(IndexError, match="expected a row from 0 on and below 1, got 1"):
+    with pytest.raises(IndexError, match="expected a row of at least 0 and below 1, got 1"):
         packed[1]
-    with pytest.raises(IndexError, match="expected a row from 0 on and below 1, got 3"):
+    with pytest.raises(IndexError, match="expected a row of at least 0 and below 1, got 3"):
         packed.take([3])
 
 
