@@ -29,7 +29,7 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
     homes.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(homes))
     run = selfplay(tmp_path / "run", workers=workers)
-    run.teaching.start(ignore_progress)
+    run.trainer.start(ignore_progress)
     here = PlayChunks(run.players, 1, 0)
     elsewhere = pickle.loads(pickle.dumps(here))
     expected, found = list[Any](), list[Any]()
@@ -49,7 +49,7 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
 
 def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", workers=2)
-    run.teaching.start(ignore_progress)
+    run.trainer.start(ignore_progress)
     player = pickle.dumps(PlayChunks(run.players, 1, 0))
     assert all(content not in player for content in run.players.needed(0).values())
 
@@ -57,7 +57,7 @@ def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("opponents", "num_kept"), [("self", 2), ("league", 3)])
 def test_no_more_experts_are_kept_open_than_play(opponents: str, num_kept: int, tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", games={"opponents": opponents, "league": 1})
-    run.teaching.start(ignore_progress)
+    run.trainer.start(ignore_progress)
     for generation in range(1, 4):
         shutil.copytree(run.on_disk.experts(0), run.on_disk.experts(generation))
     opened = [weakref.ref(run.players.experts(generation)) for generation in range(4)]

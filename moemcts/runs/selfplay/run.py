@@ -54,7 +54,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         check_opponents(config.games, self.game)
         self.players.opponent_model()
         self.on_disk = self.players.on_disk
-        self.teaching = GenerationTrainer(config, self.game, self.gate, self.scheme, self.on_disk)
+        self.trainer = GenerationTrainer(config, self.game, self.gate, self.scheme, self.on_disk)
         self.times = Times(self.on_disk, config.generations)
         self.playing = Playing(self.players, self.times)
         self.matches = GenerationMatches(self.players, self.measured, self.playing.crew)
@@ -78,7 +78,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
         # The initial experts are checked now: once written, the settings cannot be changed.
-        run.teaching.beginning()
+        run.trainer.beginning()
         if config.training.compile == "auto":
             raise UsageError(
                 "expected training.compile true or false, got 'auto': each generation would decide anew from its "
@@ -184,7 +184,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             "promote": ("games", self.matches.promote, lambda one: on_disk.of(one) / PROMOTED),
             "measure": ("games", self.matches.measure, lambda one: measurement_of(folder, one)),
         }
-        parts = [Part(name=START, task=START, unit="experts", do=self.teaching.start, decided_by=decided_by)]
+        parts = [Part(name=START, task=START, unit="experts", do=self.trainer.start, decided_by=decided_by)]
         for name, (generation, kind) in self._placed.items():
             unit, do, result_file = works[kind]
             parts.append(
@@ -212,7 +212,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; removes what is no longer needed after each generation."""
-        self.teaching.say = self.times.say = progress.say
+        self.trainer.say = self.times.say = progress.say
         self._tidy(self.on_disk.last_learned())
         with self.playing.kept():
             try:
@@ -236,7 +236,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Trains the experts of a generation, while the next one's games are played if these are played ahead."""
         if self.config.games.ahead and generation < self.config.generations:
             self.playing.begin(generation + 1)
-        self.teaching.train(generation, advance)
+        self.trainer.train(generation, advance)
 
     def _decided_by(self) -> dict[str, Any]:
         """Returns the settings that decide every generation, by dotted path."""
