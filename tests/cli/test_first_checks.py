@@ -300,5 +300,5 @@ def test_a_network_that_is_none_for_the_game_is_told_before_a_run_begins(  # typ
 
     monkeypatch.setitem(plugins().networks, "column", Registration("column", Column, "values in a column"))
     code, _, error = moemcts(command, "--game", "tictactoe", "--network", "column", "--preset", "smoke", "--dry-run")
-    line = "error: network Column is wrong: expected value [2] or [2, 2] of observations [2, 2, 3, 3] of tictactoe"
+    line = "error: network Column is invalid: expected value [2] or [2, 2] for observations [2, 2, 3, 3] of tictactoe"
     assert (code, error) == (1, f"{line}, got [2, 1]\n")

@@ -69,7 +69,7 @@ def test_a_network_that_is_none_for_the_game_learns_nothing(
         lambda: Trainer(config()).fit(Wrong(), data, thirds(), EVERYTHING, tmp_path / "one"),
         lambda: Separated().fit(Trainer(config()), Wrong, data, thirds(), tmp_path / "all"),
     ):
-        with pytest.raises(MoemctsError, match=f"network Wrong is wrong: {what}"):
+        with pytest.raises(MoemctsError, match=f"network Wrong is invalid: {what}"):
             train()
     assert not list(tmp_path.iterdir())
     other = small_network(8, shape=(3, 3, 3))

@@ -84,7 +84,7 @@ def test_a_root_where_chance_moves_is_refused() -> None:
     rolling = PIG.initial_state().play([ROLL])
     assert rolling.active_players == (CHANCE,)
     search = Search(PIG, SearchConfig(simulations=4))
-    with pytest.raises(ValueError, match="a root where a player moves, got one where chance does"):
+    with pytest.raises(ValueError, match="a root in which a player moves, got one in which chance moves"):
         search.reset(PIG.views([(rolling, 0)]), [0])
     with pytest.raises(ValueError, match="play an outcome first"):
         playout_search(PIG.views([(rolling, 0)]), PIG.spec, [0], playouts=4, depth=1)

@@ -56,7 +56,7 @@ def test_a_search_that_was_interrupted_is_not_gone_on_with() -> None:
     game.plays_left = 6
     with pytest.raises(KeyboardInterrupt):
         search.select()
-    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+    with pytest.raises(ValueError, match="expected the search to be reset after an error"):
         search.run(evaluator)
     assert all(0 < result.num_simulations < 200 for result in search.results())
     search.reset(game.views([(game.initial_state(), 0)] * 2), [0, 1])
@@ -73,7 +73,7 @@ def test_a_search_that_refused_an_evaluation_is_not_gone_on_with(num_threads: in
     logits[1] = np.nan
     with pytest.raises(ValueError, match="NaN or infinity in row 1"):
         search.backup(Evaluation(logits, np.zeros(len(views), np.float32)))
-    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+    with pytest.raises(ValueError, match="expected the search to be reset after an error"):
         search.select()
 
 
@@ -132,7 +132,7 @@ def test_a_search_whose_opponent_failed_is_not_gone_on_with(replies: str) -> Non
     search.reset(roots, [0])
     with pytest.raises(TimeoutError, match="too late"):
         search.run(evaluator)
-    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+    with pytest.raises(ValueError, match="expected the search to be reset after an error"):
         search.run(evaluator)
     search.reset(roots, [0])
     assert [result.num_simulations for result in search.run(evaluator)] == [50]
@@ -154,7 +154,7 @@ def test_a_search_whose_leaves_could_not_be_viewed_is_not_gone_on_with() -> None
     with pytest.raises(MemoryError, match="no room for views"):
         search.select()
     game.is_blind = False
-    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+    with pytest.raises(ValueError, match="expected the search to be reset after an error"):
         search.select()
 
 

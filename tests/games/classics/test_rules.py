@@ -160,7 +160,7 @@ def test_boards_are_read_as_others_write_them(found: Plugins) -> None:
         ("breakthrough?rows=3&columns=2", "w./bb/.. w", "expected the game not to have ended before the last move"),
         ("tic-tac-toe", "xxx/oo./o.. x", "expected the game not to have ended before the last move"),
         ("connect-four", "......./......./......./......./ooo..../xxxx... x", "expected players to have moved"),
-        ("connect-four", "......./......./......./......./oooo.../xxxx... x", "expected the game to have ended with"),
+        ("connect-four", "......./......./......./......./oooo.../xxxx... x", "expected the game not to have ended before"),
         ("hex?size=2", "xx/x. o", "expected players to have moved in turn 3 times, got 3 and 0 stones"),
     ],
 )
@@ -171,7 +171,7 @@ def test_what_is_no_position_says_what_was_expected(name: str, text: str, expect
 
 @pytest.mark.parametrize("name", ["hex?size=12", "hex?size=1", "breakthrough?rows=9", "breakthrough?columns=-1"])
 def test_boards_of_other_sizes_are_refused(name: str, found: Plugins) -> None:
-    with pytest.raises(UsageError, match=r"expected .* (2 to|size above 0)"):
+    with pytest.raises(UsageError, match=r"expected .* (2 to|size of at least 1)"):
         found.game(name)
 
 
