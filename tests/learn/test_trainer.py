@@ -50,7 +50,7 @@ def test_training_lowers_the_held_out_loss(data: Dataset, tmp_path: Path) -> Non
     [
         (
             lambda n: (torch.zeros(n, 18), torch.zeros(n)),
-            r"expected logits \[2, 9\] of observations \[2, 2, 3, 3\] of .*got \[2, 18\]",
+            r"expected logits \[2, 9\] for observations \[2, 2, 3, 3\] of .*got \[2, 18\]",
         ),
         (lambda n: (torch.zeros(n, 9), torch.zeros(n, 1).squeeze()), r"expected value \[1\] or \[1, 2\] .*got \[\]"),
         (lambda n: (torch.zeros(n, 9), torch.zeros(n, 1)), r"expected value \[2\] or \[2, 2\] .*got \[2, 1\]"),

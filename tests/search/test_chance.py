@@ -95,7 +95,7 @@ def test_a_root_where_chance_moves_is_refused() -> None:
     [
         ({"chances": lambda self: np.array([0.5, 0.2, 0.2], np.float32)}, "summing to one"),
         ({"chances": lambda self: np.array([0.5, 0.5], np.float32)}, "the chances of 3 outcomes"),
-        ({"chances": lambda self: np.array([1.5, -0.5, 0], np.float32)}, "from 0"),
+        ({"chances": lambda self: np.array([1.5, -0.5, 0], np.float32)}, "non-negative"),
         ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards of 2 players"),
         ({"rewards": lambda self: np.full(2, np.nan, np.float32)}, "all finite numbers"),
     ],
