@@ -92,7 +92,7 @@ def random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[S
     states, joints = [returned("initial_state", game.initial_state(seed), State)], list[list[int]]()
     while players := returned("active_players", states[-1].active_players, tuple):
         if len(states) > game.spec.max_plies:
-            raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
+            raise BrokenLaw(f"no game is longer than max_plies: the game is not over after {game.spec.max_plies} plies")
         joints.append(random_joint(states[-1], players, rng))
         states.append(returned("play", states[-1].play(joints[-1]), State))
     return states, joints

@@ -160,7 +160,11 @@ def test_boards_are_read_as_others_write_them(found: Plugins) -> None:
         ("breakthrough?rows=3&columns=2", "w./bb/.. w", "expected the game not to have ended before the last move"),
         ("tic-tac-toe", "xxx/oo./o.. x", "expected the game not to have ended before the last move"),
         ("connect-four", "......./......./......./......./ooo..../xxxx... x", "expected players to have moved"),
-        ("connect-four", "......./......./......./......./oooo.../xxxx... x", "expected the game not to have ended before"),
+        (
+            "connect-four",
+            "......./......./......./......./oooo.../xxxx... x",
+            "expected the game not to have ended before",
+        ),
         ("hex?size=2", "xx/x. o", "expected players to have moved in turn 3 times, got 3 and 0 stones"),
     ],
 )
