@@ -286,7 +286,7 @@ def test_an_error_of_the_game_is_no_agents(num_views: int, wrap: Callable[..., A
         ([1.0, 0.3], r"final returns that sum to utility_sum, 0, the game gave \[1.0, 0.3\]"),
         ([5.0, -5.0], r"returns in \[-1, 1\], the game gave"),
         ([0.0, 0.0, 0.0], "returns of 2 players, all finite numbers, the game gave"),
-        (None, "to end within max_plies, 1, but it goes on"),
+        (None, "the game to end within max_plies, 1, but it goes on"),
     ],
 )
 def test_an_end_that_a_game_cannot_have_is_the_games(final: list[float] | None, told: str) -> None:

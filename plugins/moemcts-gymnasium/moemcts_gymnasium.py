@@ -374,9 +374,7 @@ class TableGame(_EnvironmentGame[Place]):
             if chosen is not None:
                 self.check_action(chosen)
             if int(step) < 0 or int(ply) < int(step) or not math.isfinite(float(paid)) or is_over not in ("0", "1"):
-                raise ValueError(
-                    "steps have to be at least 0, plies at least as many, rewards finite and the last number 0 or 1"
-                )
+                raise ValueError("expected steps from 0, at least as many plies, finite rewards, and 0 or 1 last")
             return Place(self, int(place), int(step), int(ply), chosen, paid=float(paid), is_over=is_over == "1")
         except ValueError as error:
             raise ValueError(f"expected six numbers such as '0 3 5 - 0.0 0', got {text!r}: {error}") from None

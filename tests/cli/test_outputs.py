@@ -51,7 +51,7 @@ def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  
     before = weights.read_bytes()
     code, _, error = moemcts(*fit, weights)
     assert code == 2
-    assert f"error: {weights} would be overwritten: {weights} is not a gate's file" in error
+    assert f"error: {weights} would be overwritten: {weights} is not a gate file" in error
     assert weights.read_bytes() == before
     (tmp_path / "folder.safetensors").mkdir()
     code, _, error = moemcts(*fit, "folder.safetensors")

@@ -213,7 +213,7 @@ def test_an_interrupted_generation_is_not_ended_with_fewer_samples_than_there_ar
     with pytest.raises(UsageError, match=r"expected at least \d+ samples, which .* already has, got 20$") as told:
         random_games(out, 20)
     assert (out / "manifest.toml").read_bytes() == before
-    least = int(str(told.value).split()[1])
+    least = int(str(told.value).split()[3])
     assert least >= read_toml(out / "manifest.toml")["num_samples"]
     # With just these no game is played any more.
     generate(TicTacToe(), [Mortal(0)] * 2, least, seed=3, out=out, games_per_shard=10)

@@ -281,7 +281,7 @@ def test_a_network_that_onnx_cannot_express_says_so_and_auto_leaves_it_to_torch(
     [
         ("onnx", "float32", "no backend named 'onnx'; did you mean 'onnxruntime'?"),
         ("auto", "int4", "no precision named 'int4'; did you mean 'int8'?"),
-        ("torch", "int8", "torch has no int8 here; expected backend=onnxruntime or backend=openvino"),
+        ("torch", "int8", "torch has no int8 here; use backend=onnxruntime or backend=openvino"),
         ("onnxruntime", "bf16", "onnxruntime has no bf16 here; use backend=torch or backend=openvino"),
     ],
 )

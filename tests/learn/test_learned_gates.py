@@ -165,7 +165,7 @@ def test_a_damaged_gate_is_refused(damage: str, fit: Fit, tmp_path: Path) -> Non
         path.write_text("no gate")
     else:
         write_state(path, {"a": torch.zeros(1)}, {})
-    with pytest.raises(DamagedFile, match=r"gate.safetensors is (no file of a gate|damaged)"):
+    with pytest.raises(DamagedFile, match=r"gate.safetensors is (not a gate file|damaged)"):
         load_gate(path, TicTacToe(), plugins())
 
 
@@ -183,7 +183,7 @@ def test_one_bit_of_a_gate_does_not_go_unnoticed(kind: str, fit: Fit, tmp_path: 
         content = bytearray(whole)
         content[place] ^= 1
         path.write_bytes(content)
-        with pytest.raises(DamagedFile, match=r"gate.safetensors is (damaged|no file of a gate)"):
+        with pytest.raises(DamagedFile, match=r"gate.safetensors is (damaged|not a gate file)"):
             load_gate(path, TicTacToe(), plugins())
 
 
@@ -302,7 +302,7 @@ def test_a_gate_file_with_wrong_content_is_named(
     arrays = file.arrays | {name: value for name, value in wrong.items() if name in file.arrays}
     header = {**file.header, **{name: value for name, value in wrong.items() if name not in file.arrays}}
     (tmp_path / "gate.safetensors").write_bytes(GateFile(arrays, header, file.digest).content)
-    with pytest.raises(DamagedFile, match=f"gate.safetensors is not a gate's file: {what}"):
+    with pytest.raises(DamagedFile, match=f"gate.safetensors is not a gate file: {what}"):
         load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
 
 

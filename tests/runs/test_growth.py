@@ -106,7 +106,7 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
         ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
         ({"changes": {"match.game": 3}}, r"no setting of match named 'game'; did you mean 'games'"),
         ({"changes": {"match.games": 2}}, r"expected match\.games of at least 4, which .* was begun with, got 2"),
-        ({"changes": {"match.raw_games": 0}}, r"expected match\.raw_games of 2 or more"),
+        ({"changes": {"match.raw_games": 0}}, r"expected match\.raw_games of at least 2"),
     ],
 )
 def test_what_cannot_be_gained_is_said_and_changes_nothing(added: dict[str, Any], line: str, copy: Path) -> None:

@@ -460,7 +460,7 @@ def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> No
 
 def test_a_gate_has_no_arm_by_the_name_of_the_single_network() -> None:
     with pytest.raises(
-        UsageError, match="expected arms with different names, got two 'single'; give one of the gates another"
+        UsageError, match="expected arms with different names, got two named 'single'; give one of the gates another"
     ):
         make_arms(["resnet"], ["single"], ["separated"])
     assert [arm.name for arm in make_arms(["resnet"], ["single"], ["separated"], ["mine"])] == ["single", "mine"]

@@ -174,7 +174,7 @@ def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
         ({"games": {"opponents": "leage"}}, "no agent named 'leage'; did you mean 'league'?"),
         (
             {"games": {"opponents": "weights:connect-four"}},
-            r"got the experts 'weights:connect-four', which play in the ga",
+            r"got the experts 'weights:connect-four', which play only in the ga",
         ),
         ({"games": {"opponent_model": "selv"}}, "no agent named 'selv'; did you mean 'self'?"),
         (

@@ -67,7 +67,7 @@ def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted
 
 def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None:
     three: Any = SimpleNamespace(spec=SimpleNamespace(num_players=3, sides=((0,), (1,), (2,))))
-    with pytest.raises(ValueError, match="as many each, got one of 3"):
+    with pytest.raises(ValueError, match="as many each, got 3"):
         in_turn(three, "newest", "champion")
 
 
@@ -132,7 +132,7 @@ def test_no_more_generations_are_looked_at_than_were_needed_and_all_is_removed(
         looks.clear()
 
     monkeypatch.setattr(GenerationTrainer, "train", learn)
-    monkeypatch.setattr(Generations, "said", counted(Generations.said))
+    monkeypatch.setattr(Generations, "read_result", counted(Generations.read_result))
     monkeypatch.setattr(Generations, "remove", counted(Generations.remove))
     changes = {"generations": 30, "keep": 7, "gauntlet": {"games": 0}, "replay": {"generations": 9, "samples": samples}}
     changes |= {"games": {"opponents": "league", "league": 2}}

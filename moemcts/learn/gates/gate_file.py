@@ -80,7 +80,7 @@ class GateFile:
 
 def no_gate(path: Path) -> str:
     """Returns the beginning of error messages about files that are not a gate's."""
-    return f"{path} is not a gate's file"
+    return f"{path} is not a gate file"
 
 
 class _Content(FileContent):

@@ -51,7 +51,7 @@ class Inference:
         """Returns itself; raises UsageError for a precision or a device that the backend does not support."""
         if self.precision not in CAN[self.backend]:
             able = " or ".join(f"backend={backend}" for backend in BACKENDS if self.precision in CAN[backend])
-            raise UsageError(f"{self.backend} has no {self.precision} here; expected {able}")
+            raise UsageError(f"{self.backend} has no {self.precision} here; use {able}")
         if self.backend == "openvino" and not is_cpu(device):
             raise UsageError(f"openvino runs networks only on the CPU here, not on {device}; use backend=torch")
         return self

@@ -97,7 +97,7 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (
             ("data", "generate", "--game", "chess", "--agent", "uci?path=shredder", "--out", "OUT"),
             2,
-            "no engine 'shredder' on the path",
+            "no engine 'shredder' found on PATH",
         ),
     ],
 )

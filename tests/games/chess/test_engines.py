@@ -137,7 +137,7 @@ def test_an_engine_may_need_arguments(tmp_path: Path) -> None:
     agent = UciAgent(game, f"{sys.executable} -B '{fake(tmp_path, 'dies')}'", timeout=20)
     (decision,) = agent.act(game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))])
     assert decision.action != 0
-    with pytest.raises(UsageError, match="no engine 'nowhere' on the path"):
+    with pytest.raises(UsageError, match="no engine 'nowhere' found on PATH"):
         UciAgent(game, "nowhere --fast")
 
 
@@ -183,7 +183,7 @@ def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytes
         UciAgent(ChessGame("chess"), "stokfish")
     (tmp_path / "notes").touch()
     for path, what in (("", "a folder"), ("notes", "no program"), ("stockfish", "not there")):
-        with pytest.raises(UsageError, match=f"expected the path of an engine, '.*/{path}' is {what}"):
+        with pytest.raises(UsageError, match=f"expected the path of an engine, but '.*/{path}' is {what}"):
             UciAgent(ChessGame("chess"), f"{tmp_path}/{path}")
 
 
