@@ -38,7 +38,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     """Experts of one gate that learn from their own games."""
 
     kind = "selfplay"
-    noun = "self-play"
+    noun = "self-play run"
     config_type = SelfPlayConfig
     keeps_start = False  # Generation 0 is the copy.
 
