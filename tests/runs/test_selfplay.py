@@ -17,7 +17,6 @@ from selfplay_for_tests import Deadly, Killed, assert_same, contents, selfplay, 
 from trained_for_tests import save_team, with_gpus
 
 from moemcts.agents import RandomAgent
-from moemcts.arena.pairings import PairedResult
 from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
@@ -27,8 +26,6 @@ from moemcts.learn.loop.games import Cast, play_games
 from moemcts.learn.weights import load_state, read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.selfplay import matches
-from moemcts.runs.selfplay.duels import Duel
 from moemcts.runs.selfplay.games import Speed, SpeedOfShares, waves
 from moemcts.runs.selfplay.generations import PLAYED
 from moemcts.runs.selfplay.players import Players
@@ -38,7 +35,6 @@ from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.selfplay.showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_toml
-from moemcts.work import Workers
 from moemcts.work.progress import Advance, NoProgress, ignore_progress
 
 
@@ -466,30 +462,6 @@ def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(
     with pytest.raises(Killed):
         work(run, Deadly("generation 1: promotion", 1))
     assert "beside" not in {thread.name for thread in threading.enumerate()}
-
-
-def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parallel = {}
-
-    class Watched(Duel):
-        def play(self, workers: Workers, advance: Advance) -> PairedResult:
-            parallel[list(self.agents)[1].partition("?")[0]] = self.parallel
-            return super().play(workers, advance)
-
-    monkeypatch.setattr(matches, "Duel", Watched)
-    gauntlet = {"opponents": ["uct?seconds=0.001", "random"], "games": 2, "parallel": 2}
-    run = selfplay(tmp_path / "run", generations=1, gauntlet=gauntlet)
-    run.do("start", lambda done, total: None)
-    run.do("measure-0000", lambda done, total: None)
-    assert parallel == {"uct": 1, "random": 2}
-
-
-def test_generations_of_different_seeds_have_other_start_positions(tmp_path: Path) -> None:
-    run_matches = [selfplay(tmp_path / str(seed), seed=seed).matches for seed in (0, 1)]
-    boards = [one._board(generation) for one in run_matches for generation in (0, 1, 99, 100, 101, 250)]
-    assert len(set(boards)) == len(boards)
 
 
 @pytest.mark.parametrize("size", [{"games": 12}, {"samples": 60}])

@@ -94,3 +94,27 @@ def test_the_file_of_a_match_that_is_over_is_in_order(tmp_path: Path) -> None:
     path.write_bytes(b'{"format":1}\n{"index":2,"a":0}\n{"index":0}\n{"index":1}\n')
     put_in_order(path, [0, 1])
     assert path.read_bytes() == b'{"format":1}\n{"index":0}\n{"index":1}\n'
+
+
+def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parallel = {}
+
+    class Watched(Duel):
+        def play(self, workers: Workers, advance: Advance) -> PairedResult:
+            parallel[list(self.agents)[1].partition("?")[0]] = self.parallel
+            return super().play(workers, advance)
+
+    monkeypatch.setattr(matches, "Duel", Watched)
+    gauntlet = {"opponents": ["uct?seconds=0.001", "random"], "games": 2, "parallel": 2}
+    run = selfplay(tmp_path / "run", generations=1, gauntlet=gauntlet)
+    run.do("start", lambda done, total: None)
+    run.do("measure-0000", lambda done, total: None)
+    assert parallel == {"uct": 1, "random": 2}
+
+
+def test_generations_of_different_seeds_have_other_start_positions(tmp_path: Path) -> None:
+    run_matches = [selfplay(tmp_path / str(seed), seed=seed).matches for seed in (0, 1)]
+    boards = [one._board(generation) for one in run_matches for generation in (0, 1, 99, 100, 101, 250)]
+    assert len(set(boards)) == len(boards)
