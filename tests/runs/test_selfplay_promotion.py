@@ -41,6 +41,8 @@ def test_a_sequential_test_is_decided_within_its_games() -> None:
     stronger, equal = (4, 0, 22, 0, 24), (12, 0, 26, 0, 12)
     assert 2 * sum(stronger) == 2 * sum(equal) == rule.games
     assert (sprt.decision(stronger), sprt.decision(equal)) == ("H1", "H0")
+    # A fifth of that difference could not be told from none, even if all games were won.
+    assert Sprt(elo0=0, elo1=20, model="logistic").decision((0, 0, 0, 0, rule.games // 2)) == "undecided"
 
 
 def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:
