@@ -240,7 +240,7 @@ def test_a_comparison_begins_with_one_network_and_names_what_is_no_phase(
     assert "600 positions per pass, beginning with one network that had learned from 5,000," in chess.comparison()
     summary = chess.summary()
     for arm in ("separated", "separated by round-robin"):
-        assert f"experts, `{arm}`, 600 positions after 5,000 by one network, 1 block of 4 channels, 1 seed" in summary
+        assert f"| `{arm}` | 5,000, then 600 | 1 x 4 | 1 | 2 |" in summary
     assert len({row["name"] for row in rows}) == len(rows)
     assert chess_comparison.SMALL not in {row["network"] for row in rows}
 

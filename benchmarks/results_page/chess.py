@@ -15,8 +15,6 @@ from results_page.markdown import arm_name, bounds, origin, table
 from results_page.matches import FEW
 
 PHASES = ("opening", "middlegame", "endgame", "all")
-USUAL_SIZE = "3 blocks of 16 channels"
-"""Size of the networks in most chess comparisons."""
 
 
 def size_of(network: str) -> str:
@@ -185,14 +183,16 @@ def chess_data() -> str:
 
 
 def summary(*, least_seeds: int = 1) -> str:
-    """Returns the gains of experts over the single network in chess, the largest numbers of samples first: each scheme
-    of runs with several seeds, and those with one seed that have more than twice or less than half as many samples as
-    others, or are compared with experts by another gate. `least_seeds` is the minimum number of seeds.
+    """Returns the gains of experts over the single network in chess, the largest numbers of positions first.
+
+    Each scheme of runs with several seeds is shown, and those with one seed that have more than twice or less than half
+    as many positions as others, or are compared with experts by another gate; `least_seeds` is the minimum number of
+    seeds.
     """
     shown: dict[tuple[str, int, int, str, str], list[str]] = {}
     for rows in comparisons():
         samples, num_seeds, before = rows[0]["samples_per_pass"], rows[0]["seeds"], rows[0].get("start_samples", 0)
-        game, size = rows[0].get("game", ""), size_of(rows[0]["network"])
+        game, network = rows[0].get("game", ""), _short_size(rows[0])
         arms = comparison_cells(rows)
         of_gates = any(" by " in scheme for scheme in arms)
         for scheme, cells in arms.items():
@@ -200,18 +200,32 @@ def summary(*, least_seeds: int = 1) -> str:
             is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
             is_new = num_seeds >= least_seeds and (num_seeds > 1 or of_gates or is_more)
             if scheme != "single" and cells["searched"] != "–" and is_new:
-                seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
-                planes = f", `{game.partition('?')[2]}`" if game else ""
-                of_size = "" if size == USUAL_SIZE else f", {size}"
-                name = f"{cells['name']}, {seen}{planes}{of_size}, {counted(num_seeds, 'seed')}"
-                shown.setdefault((scheme, samples, before, game, size), [name, cells["searched"], cells["paper Elo"]])
+                seen = f"{_in_words(before)}, then {_in_words(samples)}" if before else _in_words(samples)
+                elo, _, games = cells["searched"].rpartition(" (")
+                arm, _, own_network = scheme.partition(" resnet?")
+                size = _short_size({"network": f"resnet?{own_network}"}) if own_network else network
+                row = [f"`{arm}`", seen, size, str(num_seeds), games.rstrip(")"), elo, cells["paper Elo"]]
+                shown.setdefault((scheme, samples, before, game, network), row)
     ordered = sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2])
     most: dict[str, list[str]] = {}
-    for (scheme, _, before, *_), cells in ordered:
+    for (scheme, _, before, *_), row in ordered:
         # The paper's networks learned from more data than all of these, without a starting network; compare with the
         # largest.
-        if before or cells is not most.setdefault(scheme, cells):
-            cells[-1] = "–"
+        if before or row is not most.setdefault(scheme, row):
+            row[-1] = "–"
     half = ", ".join(f"{elo:+z.1f}" for elo in CHESS_HALF_DATA)
-    rows = [*(cells for _, cells in ordered), ["the paper's `separated`, all with half of its data", "–", half]]
-    return table("chess, Elo over the single network, experts by `lichess`, 95 % (games) | ours | paper", rows)
+    paper = ["`separated`, all with half of the paper's data", *["–"] * 5, half]
+    heads = "chess: scheme | positions | network | seeds | games | Elo over one network, 95 % | the paper"
+    return table(heads, [*(row for _, row in ordered), paper])
+
+
+def _in_words(number: int) -> str:
+    return f"{number / 1e6:.3g} million" if number >= 1_000_000 else f"{number:,}"
+
+
+def _short_size(row: Row) -> str:
+    """Returns the blocks and channels of a residual network, such as `3 x 16`, and planes other than the usual ones."""
+    name, options = parse_reference(row["network"])
+    size = f"{options['blocks']} x {options['channels']}" if {"blocks", "channels"} <= options.keys() else name
+    planes = row.get("game", "").partition("planes=")[2]
+    return f"{size}, {planes}" if planes else size
