@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from measuring.record import latest
-from results_page import beside, chess, learning, matches, pommerman, searching, speed, suites
+from results_page import beside, calibration, chess, learning, matches, pommerman, searching, speed, suites
 
 ROOT = Path(__file__).parent.parent
 README, RESULTS, FINDINGS = ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "findings.md"
@@ -44,6 +44,7 @@ SECTIONS = (
     Section("Gates of Pommerman and their thresholds", learning.pommerman_gates, "run_losses"),
     Section("Where games of chess were won and lost", learning.phase_swings, "phase_swings"),
     Section("Opposite-coloured bishops", chess.bishops),
+    Section("Whether intervals and tests keep their word", calibration.calibration, "calibration"),
     Section("Speed of rules and search", speed.speed),
     Section("The search beside what it was, and beside others", beside.beside),
     Section("Speed of networks", speed.inference),
@@ -87,7 +88,7 @@ def page() -> str:
 def pages() -> dict[Path, str]:
     """Returns the expected text of the README, docs/results.md and the pages on findings and speed."""
     return {
-        README: _filled(README, f"{chess.summary(least_seeds=2)}\n\n{pommerman.summary(least_games=1000)}"),
+        README: _filled(README, f"{chess.summary(least_seeds=5)}\n\n{pommerman.summary(least_games=1000)}"),
         FINDINGS: _filled(FINDINGS, chess.summary(), pommerman.summary()),
         RESULTS: page(),
         GUIDE: _filled(GUIDE, f"{beside.goals()}\n\n{beside.others()}"),
