@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from matplotlib import rc_context
 from measuring.record import Row, latest
-from results_page.chess import comparisons, elo_range, size_of
+from results_page.chess import comparisons, elo_range, in_words, size_of
 from results_page.matches import FEW
 from tables import ROOT
 
@@ -51,7 +51,9 @@ def chess() -> Iterator[Whisker]:
         elo = elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         note = f"{about}, {row['games']:,} games"
-        label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
+        label = (
+            f"{in_words(-before)}, then {in_words(before - samples)}" if before else f"{in_words(-samples)} positions"
+        )
         planes = game.partition("?")[2]
         if gate:
             label = f"the same, by {gate}"

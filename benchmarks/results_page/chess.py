@@ -200,7 +200,7 @@ def summary(*, least_seeds: int = 1) -> str:
             is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
             is_new = num_seeds >= least_seeds and (num_seeds > 1 or of_gates or is_more)
             if scheme != "single" and cells["searched"] != "–" and is_new:
-                seen = f"{_in_words(before)}, then {_in_words(samples)}" if before else _in_words(samples)
+                seen = f"{in_words(before)}, then {in_words(samples)}" if before else in_words(samples)
                 elo, _, games = cells["searched"].rpartition(" (")
                 arm, _, own_network = scheme.partition(" resnet?")
                 size = _short_size({"network": f"resnet?{own_network}"}) if own_network else network
@@ -219,7 +219,8 @@ def summary(*, least_seeds: int = 1) -> str:
     return table(heads, [*(row for _, row in ordered), paper])
 
 
-def _in_words(number: int) -> str:
+def in_words(number: int) -> str:
+    """Returns a number of positions to three digits, such as `21.8 million`."""
     return f"{number / 1e6:.3g} million" if number >= 1_000_000 else f"{number:,}"
 
 
