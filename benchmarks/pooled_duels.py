@@ -19,7 +19,7 @@ from measuring.pooling import Part, pooled_scores
 from measuring.record import Row, add_option, append, latest
 
 from moemcts.arena.rating import EloRange
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 
 MAY_DIFFER = ("experts", "others", "values", "seed", "games", "workers", "than", "out", "record")
 """Options in which the commands of a set may differ."""
@@ -75,7 +75,7 @@ def pooled(rows: Sequence[Row], name: str = "") -> Row:
     found = pooled_scores([Part.of_duels(row) for row in rows])
     elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
     return {
-        "name": f"{name or _set_of(rows[0])}, {counted(found.num_seeds, 'training')}",
+        "name": f"{name or _set_of(rows[0])}, {format_count(found.num_seeds, 'training')}",
         "value": round(elo.difference, 1),
         "unit": rows[0]["unit"],
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],

@@ -17,7 +17,7 @@ from measuring.pooling import Part, pooled_scores
 from measuring.record import Row, add_option, append, latest
 
 from moemcts.arena.rating import EloRange
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 
 TABLE = "selfplay_schemes"
 ALIKE = ("unit", "simulations", "generations", "games per generation", "network", "gate", "settings", "against")
@@ -59,7 +59,7 @@ def pooled(rows: Sequence[Row]) -> Row:
     head, _, _ = rows[0]["name"].partition(" over ")
     weights = [row["seeds"] for row in rows]
     return {
-        "name": f"{head} over single, {counted(found.num_seeds, 'training')}, from random weights",
+        "name": f"{head} over single, {format_count(found.num_seeds, 'training')}, from random weights",
         "value": round(elo.difference, 1),
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
         "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],

@@ -8,7 +8,7 @@ from measuring.published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
 from measuring.record import Row, latest
 
 from moemcts.arena.rating import EloRange
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.references import parse_reference
 from results_page import corrections
 from results_page.markdown import arm_name, bounds, origin, table
@@ -22,7 +22,7 @@ def size_of(network: str) -> str:
     name, options = parse_reference(network)
     if not {"blocks", "channels"} <= options.keys():
         return name
-    return f"{counted(int(options['blocks']), 'block')} of {options['channels']} channels"
+    return f"{format_count(int(options['blocks']), 'block')} of {options['channels']} channels"
 
 
 def comparisons() -> list[list[Row]]:

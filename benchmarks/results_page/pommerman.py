@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from measuring.published import POMMERMAN_POINTS
 from measuring.record import Row, latest
 
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.report.tables import p_text
 from results_page import corrections
 from results_page.markdown import arm_name, bounds, origin, points, table
@@ -65,7 +65,7 @@ def _strength_of(rows: list[Row]) -> str:
     one = rows[0]
     how = (
         f"`{one['run_command']}`, as that was at {one['commit']}: {one['samples']:,} samples of SimpleAgents' games, "
-        f"network `{one['network']}`, scheme {one['scheme']}, {counted(one['training_seeds'], 'training seed')}."
+        f"network `{one['network']}`, scheme {one['scheme']}, {format_count(one['training_seeds'], 'training seed')}."
     )
     label = one.get("label", "")
     heading = [f"**{label[0].upper()}{label[1:]}**"] if label else []
@@ -142,7 +142,7 @@ def _run_cells(arms: Mapping[str, Row]) -> list[str]:
     """Returns the description of a run, and its difference for each of its gates."""
     one = next(iter(arms.values()))
     words = [f"{one['simulations']} simulations", f"`{one['network'].partition('?')[0]}`"]
-    words += [f"{one['samples']:,} samples", counted(one["training_seeds"], "seed"), f"{one['games']:,} games"]
+    words += [f"{one['samples']:,} samples", format_count(one["training_seeds"], "seed"), f"{one['games']:,} games"]
     if one.get("rollout_plies"):
         words.insert(1, f"rollouts of {one['rollout_plies']} plies")
     found = (strength_row(arms[gate])[5] if gate in arms else "–" for gate in POMMERMAN_POINTS)

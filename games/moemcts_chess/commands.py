@@ -133,7 +133,7 @@ def _judged(
     found: Sequence[Any], game: ChessGame, agent: Agent, gate: PhaseGate, seed: int
 ) -> Iterator[tuple[Any, Sequence[JudgedMove]]]:
     """Yields the games that can be played, with annotations, and their judged moves."""
-    from moemcts.arena.verdict import counted
+    from moemcts.arena.verdict import format_count
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.annotation import annotate
     from moemcts_chess.claims import playable
@@ -155,7 +155,7 @@ def _judged(
                 yield read, annotate(game, read, states, agent, gate, seed=seed)
             advance(number, len(found))
     if num_left_out > MAX_NAMED:
-        progress.say(f"{counted(num_left_out - MAX_NAMED, 'more game')} left out")
+        progress.say(f"{format_count(num_left_out - MAX_NAMED, 'more game')} left out")
 
 
 def _print_judged(rows: Sequence[Mapping[str, Any]], title: str) -> None:
@@ -294,12 +294,12 @@ def _with_progress(
     split: Split,
     threads: int,
 ) -> ImportReport:
-    from moemcts.arena.verdict import counted
+    from moemcts.arena.verdict import format_count
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.imports import import_pgn
 
     num_games = 0
-    with ConsoleProgress().task("import", "bytes", lambda: counted(num_games, "game")) as note:
+    with ConsoleProgress().task("import", "bytes", lambda: format_count(num_games, "game")) as note:
 
         def advance(done: int, total: int, games: int) -> None:
             nonlocal num_games
@@ -329,27 +329,27 @@ def _chess(reference: str) -> ChessGame:
 
 
 def _report(report: ImportReport, out: Path) -> str:
-    from moemcts.arena.verdict import counted
+    from moemcts.arena.verdict import format_count
     from moemcts_chess.imports import LEFT_OUT
 
     lines = [
-        f"{out}: {counted(report.num_games, 'game')}, {counted(report.num_positions, 'position')} "
+        f"{out}: {format_count(report.num_games, 'game')}, {format_count(report.num_positions, 'position')} "
         f"in {report.seconds:,.1f} s, {report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
     ]
     lines += [
-        f"  {name}: {counted(part['games'], 'game')}, {counted(part['positions'], 'position')}"
+        f"  {name}: {format_count(part['games'], 'game')}, {format_count(part['positions'], 'position')}"
         for name, part in report.splits.items()
     ]
-    rejected = ((name, counted(count, "game")) for name, count in report.rejected.items() if count)
+    rejected = ((name, format_count(count, "game")) for name, count in report.rejected.items() if count)
     lines += [f"  left out by {name}: {count} ({LEFT_OUT[name]})" for name, count in rejected]
     if report.num_damaged:
-        lines.append(f"  damaged: {counted(report.num_damaged, 'game')}")
+        lines.append(f"  damaged: {format_count(report.num_damaged, 'game')}")
         lines += [f"    {damage}" for damage in report.damaged]
     return "\n".join(lines)
 
 
 def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
-    from moemcts.arena.verdict import counted
+    from moemcts.arena.verdict import format_count
     from moemcts.cli.consoles import add_row, plain_table, table_console
     from moemcts_chess.statistics import PAPER
 
@@ -359,7 +359,7 @@ def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
         if is_paper:
             paper = PAPER[what]
             add_row(table, ["  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what])], style="dim")
-    typer.echo(f"{counted(summary['games'], 'game')}, {counted(summary['positions'], 'position')}")
+    typer.echo(f"{format_count(summary['games'], 'game')}, {format_count(summary['positions'], 'position')}")
     table_console().print(table)
     for what in ("share of games that go back", "returns per game"):
         typer.echo(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))

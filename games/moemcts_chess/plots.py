@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour
 from moemcts.store import write_bytes
 from moemcts_chess.statistics import MAX_MOVE, Statistics
@@ -34,7 +34,7 @@ def drawn(statistics: Statistics, name: str) -> Figure:
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
         xlabel, ylabel = _FIGURES[name](statistics, axes)
-        title = f"{name.capitalize()}, {counted(statistics.num_games, 'game')}"
+        title = f"{name.capitalize()}, {format_count(statistics.num_games, 'game')}"
         finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.errors import GameFailure, MoemctsError, UnlawfulGame, UsageError, one_line, unreadable
 from moemcts.game import CHANCE, Game, Start, State, after_step, first_state, lawful_state, random_action
 from moemcts.given import check_players
@@ -91,7 +91,9 @@ class Suite:
     @property
     def warning(self) -> str:
         """One line on what was left out of the file; empty if nothing was."""
-        repeated = f"{counted(self.num_repeated, 'position')} repeated, each taken once" if self.num_repeated else ""
+        repeated = (
+            f"{format_count(self.num_repeated, 'position')} repeated, each taken once" if self.num_repeated else ""
+        )
         return "; ".join(filter(None, [_faults(self.path, self.faults), repeated and f"{self.path}: {repeated}"]))
 
     def choose(self, num_openings: int, order: Order, seed: int) -> list[Opening]:

@@ -65,10 +65,10 @@ def elo_verdict(found: EloRange, n: int, observations: str) -> str:
     return f"{claim}: {told}, {n} {observations}"
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Returns a number with its noun.
 
-    >>> counted(1, "game"), counted(1200, "game")
+    >>> format_count(1, "game"), format_count(1200, "game")
     ('1 game', '1,200 games')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"

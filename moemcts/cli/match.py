@@ -224,7 +224,7 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
 
 def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
     from moemcts.arena.playing import Watch
-    from moemcts.arena.verdict import counted
+    from moemcts.arena.verdict import format_count
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.running_score import RunningScore
 
@@ -245,7 +245,7 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
     score = RunningScore(played, _once(progress.say))
 
     def kept() -> str:
-        games = f"{counted(score.num_games, 'finished game')} {'is' if score.num_games == 1 else 'are'}"
+        games = f"{format_count(score.num_games, 'finished game')} {'is' if score.num_games == 1 else 'are'}"
         return f"{games} in {out}, the same command resumes" if out else ""
 
     with interruptible(progress, kept), progress.task("match", "games", score.describe) as advance:

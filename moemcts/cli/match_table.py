@@ -13,7 +13,7 @@ from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import likelihood_of_superiority, normalized_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.solo import SoloResult
-from moemcts.arena.verdict import FEW_GAMES, counted, elo_verdict
+from moemcts.arena.verdict import FEW_GAMES, elo_verdict, format_count
 from moemcts.cli.consoles import add_row, print_table, ruled_table, table_console
 
 MAX_FAILURES = 5
@@ -173,7 +173,7 @@ def _arms(result: MatchResult) -> Table:
 def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
     ends = ", ".join(f"{name} {count}" for name, count in terminations(records).items())
     plies = sum(record.plies for record in records) / len(records)
-    lines = [f"{counted(len(records), 'game')}, mean length {plies:.1f} plies; ended by {ends}"]
+    lines = [f"{format_count(len(records), 'game')}, mean length {plies:.1f} plies; ended by {ends}"]
     if num_repeated := len(records) - num_counted or num_duplicates(records):
         repeat, are = ("repeats", "is") if num_repeated == 1 else ("repeat", "are")
         what = f"and {are} not counted; " if num_counted < len(records) else "and say less than others; "
@@ -184,7 +184,7 @@ def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
     failures = [record for record in records if record.failure]
     lines += [f"game {record.index + 1}, {record.termination}: {record.failure}" for record in failures[:MAX_FAILURES]]
     if len(failures) > MAX_FAILURES:
-        lines.append(f"and {counted(len(failures) - MAX_FAILURES, 'more game')} in which an agent failed")
+        lines.append(f"and {format_count(len(failures) - MAX_FAILURES, 'more game')} in which an agent failed")
     return lines
 
 

@@ -18,7 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.cli.interruptions import came_just_now
 from moemcts.work.progress import Advance
 from moemcts.work.progress import Progress as Shown
@@ -192,7 +192,7 @@ def _ending(done: int, unit: str, seconds: float) -> tuple[str, str]:
     """Returns what was done in total, and how long it took."""
     if not done:
         return "nothing was left to do", ""
-    return counted(done, unit.removesuffix("s")), f"in {seconds:,.1f} s"
+    return format_count(done, unit.removesuffix("s")), f"in {seconds:,.1f} s"
 
 
 def _clock(seconds: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from moemcts.arena.records import boards_of
-from moemcts.arena.verdict import FEW_GAMES, counted
+from moemcts.arena.verdict import FEW_GAMES, format_count
 from moemcts.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Contest(ABC):
         Boards that were played alike count once. Training seeds and arms may differ in that: the largest number counts.
         """
         num_boards = max(len(set(boards_of(result.games(arm)))) for result in self.results for arm in result.arms)
-        return counted(num_boards, "board") + " per training seed" * (len(self.results) > 1)
+        return format_count(num_boards, "board") + " per training seed" * (len(self.results) > 1)
 
     def own_columns(self) -> list[str]:
         """Returns the column of intervals for these networks alone; empty with one seed, where all are such."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Curve, loss_curves, phase_shares
 from moemcts.report.strength import strength_curve
@@ -96,7 +96,7 @@ def _summary(outcomes: SelfPlayOutcomes) -> str:
         return "Nothing is learned yet."
     total = sum(one.played["games"] for one in outcomes.generations)
     samples = sum(one.played["samples"] for one in outcomes.generations)
-    told = f"{counted(len(outcomes.generations), 'generation')} of {total:,} games and {samples:,} samples in all."
+    told = f"{format_count(len(outcomes.generations), 'generation')} of {total:,} games and {samples:,} samples in all."
     newest = next((one for one in outcomes.strengths if one.name == f"generation {last.number}"), None)
     if newest is not None and last.number != outcomes.measured[0]:
         told += (

@@ -15,7 +15,7 @@ from moemcts.arena.ranking import Ratings
 from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
-from moemcts.arena.verdict import counted, verdict
+from moemcts.arena.verdict import format_count, verdict
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.style import (
@@ -61,7 +61,7 @@ def tournament_report(result: TournamentResult, beginnings: Beginnings | None = 
         summary += f" {repeated}."
     failures: list[str] = numbers["failures"]
     if failures:
-        lost = f"{counted(len(failures), 'game')} {'was' if len(failures) == 1 else 'were'} lost by failures"
+        lost = f"{format_count(len(failures), 'game')} {'was' if len(failures) == 1 else 'were'} lost by failures"
         summary += f" {lost}, such as: {failures[0]}"
     figure = Figure(
         "ratings",
@@ -127,9 +127,9 @@ def _begun(beginnings: Beginnings | None) -> dict[str, Any]:
 def _repeated(duels: Sequence[DuelResult]) -> str:
     """Returns a remark on games that repeat earlier ones of their match; empty if there are none."""
     if uncounted := sum(len(one.records) - len(one.informative) for one in duels):
-        return f"{counted(uncounted, 'game')} not counted, as they repeat an earlier one move for move"
+        return f"{format_count(uncounted, 'game')} not counted, as they repeat an earlier one move for move"
     num_repeated = sum(num_duplicates(one.records) for one in duels)
-    return f"{counted(num_repeated, 'game')} like an earlier one move for move" if num_repeated else ""
+    return f"{format_count(num_repeated, 'game')} like an earlier one move for move" if num_repeated else ""
 
 
 def crosstable(result: TournamentResult) -> Table:
@@ -158,7 +158,7 @@ def crosstable(result: TournamentResult) -> Table:
 
 
 def _played(ratings: Ratings) -> str:
-    return f"{counted(ratings.num_games, 'game')} on {counted(ratings.num_boards, 'board')}"
+    return f"{format_count(ratings.num_games, 'game')} on {format_count(ratings.num_boards, 'board')}"
 
 
 def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:

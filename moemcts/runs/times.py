@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.errors import MoemctsError
 from moemcts.store import read_json, write_json
 from moemcts.work.progress import Advance, Progress
@@ -78,7 +78,7 @@ def describe_times(folder: Path) -> str:
     tasks = dict.fromkeys(task for start in known for task in start)
     total = {task: sum(start.get(task, 0.0) for start in known) for task in tasks}
     shares = ", ".join(f"{task} {duration(seconds)}" for task, seconds in total.items())
-    return f"{duration(sum(total.values()))} in {counted(len(known), 'start')}: {shares}" if known else ""
+    return f"{duration(sum(total.values()))} in {format_count(len(known), 'start')}: {shares}" if known else ""
 
 
 def duration(seconds: float) -> str:

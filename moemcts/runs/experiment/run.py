@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from moemcts.arena.match import MatchResult
 from moemcts.arena.records import Lineup
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.report.contest import Unplayed
@@ -214,7 +214,7 @@ class Experiment(Run[ExperimentConfig]):
         found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
         found += [f"- {self.matches.boards.beginnings}\n"] if self.matches.contestants() else []
         times = describe_times(self.folder)
-        took = f"- took {times}; {counted(self.num_workers, 'worker')}\n" if times else ""
+        took = f"- took {times}; {format_count(self.num_workers, 'worker')}\n" if times else ""
         return (
             f"- {self.describe()}\n{''.join(found)}"
             f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"

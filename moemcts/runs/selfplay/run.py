@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from moemcts.arena.adjudication import check_adjudicable
 from moemcts.arena.openings import read_openings, starts
-from moemcts.arena.verdict import counted
+from moemcts.arena.verdict import format_count
 from moemcts.dotted import flat
 from moemcts.errors import MissingExtra, UsageError
 from moemcts.gates import PhaseGate
@@ -163,7 +163,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         size, unit = config.games.size
         return (
             f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), "
-            f"{counted(config.generations, 'generation')} of {size:,} {unit} at "
+            f"{format_count(config.generations, 'generation')} of {size:,} {unit} at "
             f"{config.search.simulations or config.search.nodes} simulations, "
             f"from {config.start or 'random weights'}"
         )
