@@ -24,7 +24,7 @@ from measuring.record import add_option, append, latest
 
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import seed_interval
-from moemcts.arena.playing import Watch
+from moemcts.arena.playing import MatchCallbacks
 from moemcts.arena.rating import EloRange
 from moemcts.arena.records import boards_of, num_duplicates
 from moemcts.cli.progress import ConsoleProgress
@@ -98,7 +98,7 @@ def result_of(plan: MatchPlan, path: Path, title: str) -> Result:
     path.parent.mkdir(parents=True, exist_ok=True)
     match = Match(going_on(plan, path))
     with ConsoleProgress().task(title, "games") as advance:
-        return match.play(path, watch=Watch(lambda state: advance(state.num_finished, match.num_games)))
+        return match.play(path, callbacks=MatchCallbacks(lambda state: advance(state.num_finished, match.num_games)))
 
 
 def agent(experts: str, options: str) -> str:

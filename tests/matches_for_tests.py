@@ -12,10 +12,10 @@ from moemcts.arena import (
     Conditions,
     DuelResult,
     GameRecord,
+    MatchCallbacks,
     MatchResult,
     Opening,
     SequentialTest,
-    Watch,
     duel_schedule,
     last_one_standing,
     match_schedule,
@@ -35,12 +35,12 @@ def match(
     identity: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     path: Path | None = None,
-    watch: Watch = Watch(),  # noqa: B008
+    callbacks: MatchCallbacks = MatchCallbacks(),  # noqa: B008
     **conditions: Any,
 ) -> MatchResult:
     """Plays a match and returns its result."""
     schedule = match_schedule(game, arms, field, num_games=num_games, openings=openings, identity=identity)
-    records = play_match(game, schedule, Conditions(**conditions), journal=path, watch=watch)
+    records = play_match(game, schedule, Conditions(**conditions), journal=path, callbacks=callbacks)
     return MatchResult.of(schedule, records, baseline=baseline)
 
 

@@ -6,7 +6,7 @@ from moemcts.arena.match import ArmSummary, Difference, MatchResult
 from moemcts.arena.openings import Opening, Suite, openings_from_seeds, read_openings
 from moemcts.arena.outcomes import Outcome, Score, Tally, last_one_standing
 from moemcts.arena.pairings import PairedResult, paired_schedule, result_of, sequential_test
-from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.playing import MatchCallbacks, play_match
 from moemcts.arena.records import GameRecord, Lineup
 from moemcts.arena.schedules import (
     DuelSchedule,
@@ -28,6 +28,7 @@ __all__ = [
     "Gain",
     "GameRecord",
     "Lineup",
+    "MatchCallbacks",
     "MatchResult",
     "MatchSchedule",
     "Opening",
@@ -41,7 +42,6 @@ __all__ = [
     "SoloSchedule",
     "Suite",
     "Tally",
-    "Watch",
     "duel_schedule",
     "last_one_standing",
     "match_schedule",

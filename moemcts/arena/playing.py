@@ -19,7 +19,7 @@ from moemcts.work import InProcess, Report, Workers
 
 
 @dataclass(frozen=True)
-class Watch:
+class MatchCallbacks:
     """Callbacks while a match is played."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
@@ -37,7 +37,7 @@ def play_match(
     stop: Callable[[GameRecord], bool] | None = None,
     keep_thoughts: bool = True,
     share: int | None = None,
-    watch: Watch = Watch(),
+    callbacks: MatchCallbacks = MatchCallbacks(),
 ) -> tuple[GameRecord, ...]:
     """Plays the games of a schedule and returns them in its order.
 
@@ -54,7 +54,7 @@ def play_match(
         known = set(done)
 
         def take(record: GameRecord) -> None:
-            watch.on_game(record)
+            callbacks.on_game(record)
             played.add(record)
 
         try:
@@ -66,7 +66,7 @@ def play_match(
             def hear(number: int, message: GameRecord | Progress) -> None:
                 if isinstance(message, Progress):
                     states[number] = message
-                    watch.on_progress(_sum(len(known), list(states.values())))
+                    callbacks.on_progress(_sum(len(known), list(states.values())))
                     return
                 # The replacement of a worker that died plays all of its games again.
                 if message.index in known:

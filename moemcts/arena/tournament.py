@@ -17,7 +17,7 @@ from moemcts.agents import Agent
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.games import Conditions, Progress
 from moemcts.arena.openings import Opening, openings_from_seeds
-from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.playing import MatchCallbacks, play_match
 from moemcts.arena.ranking import Ranking, Ratings, fit_ratings
 from moemcts.arena.rating import Elo, elo
 from moemcts.arena.records import num_duplicates
@@ -189,7 +189,7 @@ def play_tournament(
                 schedule,
                 replace(conditions, seed=_seed(conditions.seed, table)),
                 journal=None if folder is None else folder / f"{table.key}.jsonl",
-                watch=Watch(on_progress=report),
+                callbacks=MatchCallbacks(on_progress=report),
             )
         except ForeignData as error:
             # The tables of a ladder depend on all games before.

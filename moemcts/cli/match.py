@@ -223,7 +223,7 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
 
 
 def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
-    from moemcts.arena.playing import Watch
+    from moemcts.arena.playing import MatchCallbacks
     from moemcts.arena.verdict import format_count
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.running_score import RunningScore
@@ -254,7 +254,7 @@ def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
             score.num_plies = state.num_plies
             advance(state.num_finished, played.num_games)
 
-        return played.play(out, watch=Watch(report, score.note), keep_thoughts=keep_thoughts)
+        return played.play(out, callbacks=MatchCallbacks(report, score.note), keep_thoughts=keep_thoughts)
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -14,7 +14,7 @@ from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings, Opening, Order, Suite, first_board, read_openings, starts
 from moemcts.arena.pairings import paired_schedule, result_of, sequential_test
-from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.playing import MatchCallbacks, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_seatings, match_schedule
@@ -175,7 +175,9 @@ class Match:
             in_flight=1 if is_timed else groups_in_flight(self.game),
         )
 
-    def play(self, path: Path | None = None, *, watch: Watch | None = None, keep_thoughts: bool = True) -> Result:
+    def play(
+        self, path: Path | None = None, *, callbacks: MatchCallbacks | None = None, keep_thoughts: bool = True
+    ) -> Result:
         """Plays the match and returns its result; finished games are stored in the file `path` and not played again.
 
         Without `keep_thoughts`, the agents' thoughts are stored in that file only: they take up most of the memory.
@@ -191,7 +193,7 @@ class Match:
             workers=workers(count, hint=hint),
             stop=sequential_test(schedule, sprt),
             keep_thoughts=keep_thoughts,
-            watch=watch or Watch(),
+            callbacks=callbacks or MatchCallbacks(),
         )
         return result_of(schedule, records, sprt=sprt)
 

@@ -18,9 +18,9 @@ from moemcts.agents import RandomAgent
 from moemcts.arena import (
     Conditions,
     GameRecord,
+    MatchCallbacks,
     MatchResult,
     Opening,
-    Watch,
     duel_schedule,
     match_schedule,
     openings_from_seeds,
@@ -159,9 +159,9 @@ def test_a_worker_that_is_replaced_plays_no_game_into_the_match_twice(tmp_path: 
     schedule = match_schedule(GAME, arms(), Leaver(0.2, "field"), num_games=12)
     schedule = replace(schedule, remake=lambda: (GAME, schedule.lineups))
     path, seen, finished = tmp_path / "match.jsonl", list[GameRecord](), list[int]()
-    watch = Watch(on_progress=lambda state: finished.append(state.num_finished), on_game=seen.append)
+    callbacks = MatchCallbacks(on_progress=lambda state: finished.append(state.num_finished), on_game=seen.append)
     conditions = Conditions(max_parallel=2)
-    records = play_match(GAME, schedule, conditions, journal=path, workers=Twice(), watch=watch)
+    records = play_match(GAME, schedule, conditions, journal=path, workers=Twice(), callbacks=callbacks)
     assert records == play_match(GAME, schedule, conditions)
     assert len(seen) == len(path.read_text().splitlines()) - 1 == 24
     assert finished == sorted(finished)
@@ -201,7 +201,7 @@ def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Pa
                 raise Stop
 
         with pytest.raises(Stop):
-            small_match(path, max_parallel=4, watch=Watch(on_progress=stop))
+            small_match(path, max_parallel=4, callbacks=MatchCallbacks(on_progress=stop))
         # A crash in the middle of a line.
         with path.open("ab") as file:
             file.write(b'{"index":39,"label":"exp')

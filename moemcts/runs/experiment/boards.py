@@ -12,7 +12,7 @@ from moemcts.agents import Agent, Decision, Seat
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings, Opening, first_board, starts
-from moemcts.arena.playing import Watch, play_match, read_match
+from moemcts.arena.playing import MatchCallbacks, play_match, read_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.errors import MoemctsError
 from moemcts.game import Game, Views
@@ -132,7 +132,7 @@ class Boards:
             replace(self._conditions(seed), max_parallel=num_parallel),
             journal=self._journal(label),
             workers=crew,
-            watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
+            callbacks=MatchCallbacks(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
         return MatchResult.of(schedule, records, baseline=baseline if baseline in schedule.arms else None)
 

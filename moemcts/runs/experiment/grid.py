@@ -12,7 +12,7 @@ from moemcts.agents import Agent, Named
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.games import Conditions, Progress
 from moemcts.arena.openings import Opening
-from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.playing import MatchCallbacks, play_match
 from moemcts.arena.schedules import duel_schedule
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -145,7 +145,7 @@ def play_cells(
             schedule,
             replace(conditions, max_parallel=1) if cell.is_timed else conditions,
             journal=journal,
-            watch=Watch(on_progress=report),
+            callbacks=MatchCallbacks(on_progress=report),
         )
         found[cell.row, cell.column] = DuelResult.of(schedule, records)
     return found

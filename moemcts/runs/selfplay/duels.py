@@ -13,7 +13,7 @@ from moemcts.arena.games import Conditions
 from moemcts.arena.journal import put_in_order
 from moemcts.arena.openings import Opening
 from moemcts.arena.pairings import PairedResult, paired_schedule, result_of, sequential_test
-from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.playing import MatchCallbacks, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.schedules import DuelSchedule, Remake, SoloSchedule, seating_of
 from moemcts.game import Game
@@ -68,7 +68,7 @@ class Duel:
             workers=workers,
             stop=sequential_test(schedule, self.sprt),
             share=self.parallel,
-            watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
+            callbacks=MatchCallbacks(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
         put_in_order(self.journal, [record.index for record in records])
         return result_of(schedule, records, sprt=self.sprt)
