@@ -42,7 +42,7 @@ class Opening:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beginnings:
+class OpeningSettings:
     """How the games of a match start; `str` describes it."""
 
     path: Path | None = None

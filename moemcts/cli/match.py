@@ -162,9 +162,9 @@ def match(
     # Printed first, in case the files cannot be written.
     if as_json:
         others = {} if against is None else {"against": against}
-        print_json({"seed": seed, **others, **played.beginnings.to_json(), **result.to_json()})
+        print_json({"seed": seed, **others, **played.opening_settings.to_json(), **result.to_json()})
     else:
-        print_result(result, played.beginnings, against=against)
+        print_result(result, played.opening_settings, against=against)
     for path, write in formats:
         from moemcts.arena.replays import replays_of
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import Interval
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Beginnings
+from moemcts.arena.openings import OpeningSettings
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import likelihood_of_superiority, normalized_elo
@@ -22,7 +22,7 @@ MIN_PAIRS = 10
 
 
 def print_result(
-    result: DuelResult | MatchResult | SoloResult, beginnings: Beginnings, *, against: str | None = None
+    result: DuelResult | MatchResult | SoloResult, opening_settings: OpeningSettings, *, against: str | None = None
 ) -> None:
     """Prints a match's table, verdicts, the agent in all other seats if any, and how the games began and ended."""
     console = table_console()
@@ -36,7 +36,7 @@ def print_result(
         print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
         lines = [*([] if against is None else [f"in all other seats: {against}"]), *_verdicts(result)]
     num_counted = len(result.informative) if isinstance(result, DuelResult) else len(result.records)
-    for line in [*lines, *_games(result.records, num_counted), str(beginnings)]:
+    for line in [*lines, *_games(result.records, num_counted), str(opening_settings)]:
         console.print(line, soft_wrap=True, markup=False)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from moemcts.arena.games import Conditions, Progress
-    from moemcts.arena.openings import Beginnings, Opening
+    from moemcts.arena.openings import Opening, OpeningSettings
     from moemcts.game import Game
     from moemcts.report import Report
     from moemcts.work.progress import Advance
@@ -82,7 +82,7 @@ def tournament(
     """Play many agents against each other and rate them, or experts against a single network with many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
-    from moemcts.arena.openings import Beginnings, first_board, read_openings, starts
+    from moemcts.arena.openings import OpeningSettings, first_board, read_openings, starts
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress, interruptible
@@ -111,9 +111,9 @@ def tournament(
     num_openings = -(-num_games // 2)
     # Enough for every round of a ladder.
     most = num_openings * ((rounds or ROUNDS) if kind == LADDER else 1)
-    beginnings = Beginnings.of(made, path=openings, random_plies=random_plies)
+    opening_settings = OpeningSettings.of(made, path=openings, random_plies=random_plies)
     if openings is None:
-        boards = starts(made, most, random_plies=beginnings.random_plies, seed=first_board(seed))
+        boards = starts(made, most, random_plies=opening_settings.random_plies, seed=first_board(seed))
     else:
         suite = read_openings(made, openings)
         if suite.warning:
@@ -124,7 +124,7 @@ def tournament(
         identity=partial(identity_of, game=game),
         num_games=num_games,
         openings=boards,
-        beginnings=beginnings,
+        opening_settings=opening_settings,
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / GAMES,
     )
@@ -155,7 +155,7 @@ class Event:
     """Returns what else decides the games of agents, given their references: weights, and options of the game."""
     num_games: int
     openings: Sequence[Opening]
-    beginnings: Beginnings
+    opening_settings: OpeningSettings
     conditions: Conditions
     folder: Path | None
 
@@ -225,7 +225,7 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
         result = play_tournament(
             event.game, agents, plan, conditions, folder=event.folder, on_progress=partial(report, advance)
         )
-    return tournament_report(result, event.beginnings)
+    return tournament_report(result, event.opening_settings)
 
 
 def _play_preset(event: Event, named: Named) -> Report:
@@ -260,7 +260,7 @@ def _play_preset(event: Event, named: Named) -> Report:
         )
     challengers = {(cell.row, cell.column): cell.challenger for cell in cells}
     rows = "batch size" if named.preset == "grid" else "expert"
-    return grid_report(duels, challengers, event.beginnings, rows=rows)
+    return grid_report(duels, challengers, event.opening_settings, rows=rows)
 
 
 def _numbers(option: str, text: str | None) -> list[int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.openings import Beginnings
+from moemcts.arena.openings import OpeningSettings
 from moemcts.arena.ranking import Ratings
 from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
@@ -42,18 +42,18 @@ Grid = Mapping[tuple[str, str], Elo]
 """Elo by row and column, such as batch size and limit."""
 
 
-def tournament_report(result: TournamentResult, beginnings: Beginnings | None = None) -> Report:
+def tournament_report(result: TournamentResult, opening_settings: OpeningSettings | None = None) -> Report:
     """Returns the report of a tournament; its numbers include games only as counts.
 
-    States how the games begin if `beginnings` is given.
+    States how the games begin if `opening_settings` is given.
     """
-    numbers = {**result.to_json(), **_begun(beginnings)}
+    numbers = {**result.to_json(), **_begun(opening_settings)}
     if not result.num_games:
         return Report("Tournament", "no games were played", numbers=numbers)
     ratings = result.ratings()
     first, second = result.standings()[:2]
     difference, error = ratings.difference(first, second)
-    begin = "" if beginnings is None else f"; {beginnings}"
+    begin = "" if opening_settings is None else f"; {opening_settings}"
     interval = difference - error, difference + error
     lead = verdict(difference, interval, ratings.num_games, unit="Elo", observations="games")
     summary = f"{first} is first, {second} second; the first over the second: {lead}{begin}."
@@ -75,13 +75,13 @@ def tournament_report(result: TournamentResult, beginnings: Beginnings | None = 
 def grid_report(
     duels: Mapping[tuple[str, str], DuelResult],
     challengers: Mapping[tuple[str, str], str],
-    beginnings: Beginnings | None = None,
+    opening_settings: OpeningSettings | None = None,
     *,
     rows: str,
 ) -> Report:
     """Returns the report of matches by row and column, from the challengers' point of view; `rows` names the row axis.
 
-    States how the games begin if `beginnings` is given.
+    States how the games begin if `opening_settings` is given.
     """
     grid = {cell: one.elo(challengers[cell]) for cell, one in duels.items() if one.records}
     any_duel = next(iter(duels.values()))
@@ -109,19 +109,19 @@ def grid_report(
             {"row": row, "column": column, "challenger": challengers[row, column], **one.to_json()}
             for (row, column), one in duels.items()
         ],
-        **_begun(beginnings),
+        **_begun(opening_settings),
     }
     mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
     summary = f"mean over {len(grid)} matches: {mean or 'no finite'} Elo over the baseline"
     if repeated := _repeated(tuple(duels.values())):
         summary += f"; {repeated}"
-    if beginnings is not None:
-        summary += f"; {beginnings}"
+    if opening_settings is not None:
+        summary += f"; {opening_settings}"
     return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
 
 
-def _begun(beginnings: Beginnings | None) -> dict[str, Any]:
-    return {} if beginnings is None else beginnings.to_json()
+def _begun(opening_settings: OpeningSettings | None) -> dict[str, Any]:
+    return {} if opening_settings is None else opening_settings.to_json()
 
 
 def _repeated(duels: Sequence[DuelResult]) -> str:

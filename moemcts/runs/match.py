@@ -12,7 +12,7 @@ from moemcts.arena.adjudication import Adjudication, check_adjudicable
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Beginnings, Opening, Order, Suite, first_board, read_openings, starts
+from moemcts.arena.openings import Opening, OpeningSettings, Order, Suite, first_board, read_openings, starts
 from moemcts.arena.pairings import paired_schedule, result_of, sequential_test
 from moemcts.arena.playing import MatchCallbacks, play_match
 from moemcts.arena.rating import Sprt
@@ -117,13 +117,13 @@ class Match:
         if self.suite is not None:
             return self.suite.choose(num_openings, self.plan.order, self.plan.seed)
         first = first_board(self.plan.seed)
-        return starts(self.game, num_openings, random_plies=self.beginnings.random_plies, seed=first)
+        return starts(self.game, num_openings, random_plies=self.opening_settings.random_plies, seed=first)
 
     @cached_property
-    def beginnings(self) -> Beginnings:
+    def opening_settings(self) -> OpeningSettings:
         """How the games begin."""
         plan = self.plan
-        return Beginnings.of(
+        return OpeningSettings.of(
             self.game, path=plan.openings, opening_plies=plan.opening_plies, random_plies=plan.random_plies
         )
 

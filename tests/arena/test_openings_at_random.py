@@ -14,8 +14,8 @@ from moemcts.agents import RandomAgent
 from moemcts.arena import Conditions, duel_schedule, play_match
 from moemcts.arena.openings import (
     RANDOM_PLIES,
-    Beginnings,
     Opening,
+    OpeningSettings,
     random_openings,
     read_openings,
     starts,
@@ -123,7 +123,7 @@ def test_a_game_that_raises_in_its_first_position_is_told_in_a_line() -> None:
     agents = {"a": RandomAgent(), "b": RandomAgent()}
     for start in (
         lambda: usual_random_plies(game),
-        lambda: Beginnings.of(game),
+        lambda: OpeningSettings.of(game),
         lambda: starts(game, 2, random_plies=1),
         lambda: play_match(game, duel_schedule(game, agents, num_games=2), Conditions()),
     ):

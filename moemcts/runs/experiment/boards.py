@@ -11,7 +11,7 @@ from typing import Any
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Beginnings, Opening, first_board, starts
+from moemcts.arena.openings import Opening, OpeningSettings, first_board, starts
 from moemcts.arena.playing import MatchCallbacks, play_match, read_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.errors import MoemctsError
@@ -43,17 +43,17 @@ class Boards:
                 self.game,
                 -(-num_games // self.game.spec.num_players),
                 path=None if file is None else file.path,
-                random_plies=self.beginnings.random_plies,
+                random_plies=self.opening_settings.random_plies,
                 seed=self.first(seed),
             )
         return self._read[seed, num_games]
 
     @cached_property
-    def beginnings(self) -> Beginnings:
+    def opening_settings(self) -> OpeningSettings:
         """How the games begin."""
         match = self.config.match
         path = Path(match.openings) if match.openings else None
-        return Beginnings.of(self.game, path=path, random_plies=match.random_plies)
+        return OpeningSettings.of(self.game, path=path, random_plies=match.random_plies)
 
     @cached_property
     def _read(self) -> dict[tuple[int, int], list[Opening]]:

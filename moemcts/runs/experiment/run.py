@@ -212,7 +212,7 @@ class Experiment(Run[ExperimentConfig]):
     def _making(self) -> str:
         config = self.config
         found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
-        found += [f"- {self.matches.boards.beginnings}\n"] if self.matches.contestants() else []
+        found += [f"- {self.matches.boards.opening_settings}\n"] if self.matches.contestants() else []
         times = describe_times(self.folder)
         took = f"- took {times}; {format_count(self.num_workers, 'worker')}\n" if times else ""
         return (

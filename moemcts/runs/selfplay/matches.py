@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.arena.openings import BOARDS_PER_SEED, Beginnings, Opening, first_board, starts
+from moemcts.arena.openings import BOARDS_PER_SEED, Opening, OpeningSettings, first_board, starts
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import Remake
@@ -168,11 +168,11 @@ class GenerationMatches:
         return [one for path in paths if path.exists() for one in _matches_in(path)]
 
     @functools.cached_property
-    def beginnings(self) -> Beginnings:
+    def opening_settings(self) -> OpeningSettings:
         """How the games that measure generations begin."""
         gauntlet = self.config.gauntlet
         path = Path(gauntlet.openings) if gauntlet.openings else None
-        return Beginnings.of(self.game, path=path, random_plies=gauntlet.random_plies)
+        return OpeningSettings.of(self.game, path=path, random_plies=gauntlet.random_plies)
 
     @property
     def num_openings(self) -> int:
@@ -187,7 +187,7 @@ class GenerationMatches:
             self.game,
             self.num_openings,
             path=None if file is None else file.path,
-            random_plies=self.beginnings.random_plies,
+            random_plies=self.opening_settings.random_plies,
             seed=self._board(0),
         )
 

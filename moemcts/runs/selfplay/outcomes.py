@@ -64,7 +64,9 @@ def _strengths(run: SelfPlay, matches: list[dict[str, Any]]) -> tuple[Strength, 
 
 
 def _making(run: SelfPlay) -> str:
-    measured = f"- where generations are measured, {run.matches.beginnings}\n" if run.config.gauntlet.games else ""
+    measured = (
+        f"- where generations are measured, {run.matches.opening_settings}\n" if run.config.gauntlet.games else ""
+    )
     return (
         f"- {run.describe()}\n"
         f"- seed {run.config.seed}, networks run by {run.config.games.backend}\n"
