@@ -30,7 +30,7 @@ from moemcts.experts import ExpertSet
 from moemcts.game import Game
 from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference.positions import usual_positions
-from moemcts.naming import experts_in, opponents_named
+from moemcts.naming import experts_in, resolve_opponents
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.store import MANIFEST, manifest_digest, read_toml
@@ -43,7 +43,7 @@ SIMULATIONS = (100, 400, 1600)
 def agent(game: Game, experts: ExpertSet, urgency: Any, simulations: int, opponents: str) -> Agent:
     """Returns the experts with one first-play urgency."""
     config = SearchConfig(simulations=simulations, leaves_per_tree=4, first_play_urgency=urgency)
-    return SearchAgent(game, experts, config, opponents=opponents_named(opponents, game), name=urgency)
+    return SearchAgent(game, experts, config, opponents=resolve_opponents(opponents, game), name=urgency)
 
 
 def play(

@@ -19,7 +19,7 @@ from moemcts.errors import ForeignData, UsageError
 from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
-from moemcts.naming import contestants, identity_of, is_timed, resolve_agent, says_more, with_options
+from moemcts.naming import contestants, identity_of, is_more_specific, is_timed, resolve_agent, with_options
 from moemcts.naming.experts import expert_options
 from moemcts.options import checked_options
 from moemcts.plugins import plugins
@@ -83,11 +83,11 @@ def test_one_cut_makes_two_phases() -> None:
 
 
 def test_a_reference_says_more_where_it_has_further_options() -> None:
-    assert says_more("uct?simulations=9&c=1.4", "uct?simulations=9")
-    assert says_more("flat?playouts=512", "flat")
-    assert not says_more("uct?simulations=90", "uct?simulations=9")
-    assert not says_more("random", "random?")
-    assert not says_more("uct?c=1.4", "flat")
+    assert is_more_specific("uct?simulations=9&c=1.4", "uct?simulations=9")
+    assert is_more_specific("flat?playouts=512", "flat")
+    assert not is_more_specific("uct?simulations=90", "uct?simulations=9")
+    assert not is_more_specific("random", "random?")
+    assert not is_more_specific("uct?c=1.4", "flat")
 
 
 def test_agents_are_known_by_their_references_and_by_all_that_was_chosen() -> None:

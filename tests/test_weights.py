@@ -24,7 +24,7 @@ from moemcts.arena.rating import elo
 from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, ForeignData, MissingExtra, MoemctsError, UsageError
 from moemcts.learn.checkpoint import load_experts
-from moemcts.naming import contestants, identity_of, player_of
+from moemcts.naming import best_available_agent, contestants, identity_of
 from moemcts.plugins import plugins
 
 
@@ -68,13 +68,13 @@ def command(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def test_whoever_names_nobody_meets_the_experts_that_come_with_the_game(tmp_path: Path) -> None:
     game = plugins().game("tictactoe")
-    assert player_of(game) == "random"
+    assert best_available_agent(game) == "random"
     with shipped(save_team(tmp_path)):
-        assert player_of(game) == "random"
+        assert best_available_agent(game) == "random"
     with shipped(tmp_path, default=True):
-        assert player_of(game) == "weights:noughts"
+        assert best_available_agent(game) == "weights:noughts"
     other = plugins().game("chess?max_plies=50")
-    assert player_of(other) == weights.default_weights(other) == "weights:chess"
+    assert best_available_agent(other) == weights.default_weights(other) == "weights:chess"
 
 
 def test_experts_that_see_other_planes_of_a_game_play_it() -> None:
@@ -90,7 +90,7 @@ def test_experts_of_another_encoding_play_for_nobody(tmp_path: Path) -> None:
     planes = text.partition('planes = "')[2][:8]
     manifest.write_text(text.replace(planes, "00000000"))
     with shipped(tmp_path, default=True):
-        assert player_of(plugins().game("tictactoe")) == "random"
+        assert best_available_agent(plugins().game("tictactoe")) == "random"
 
 
 def test_games_are_known_by_the_weights_that_played_them(tmp_path: Path) -> None:

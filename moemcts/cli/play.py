@@ -58,7 +58,7 @@ def play(
     if port is not None or no_browser:
         raise UsageError("--port and --no-browser go with --web")
     from moemcts.game import first_state
-    from moemcts.naming import check_limits, player_of, resolve_agent
+    from moemcts.naming import best_available_agent, check_limits, resolve_agent
     from moemcts.play import Table, chance_of, seats_of
     from moemcts.plugins import plugins
 
@@ -66,7 +66,7 @@ def play(
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     made = plugins().game(game)
     limits = {} if simulations is None else {"simulations": simulations}
-    name = player_of(made) if against is None else against
+    name = best_available_agent(made) if against is None else against
     agent = resolve_agent(name, made, limits)
     check_limits([name], made, limits)
     players = range(made.spec.num_players)

@@ -5,10 +5,10 @@ from moemcts.naming.agents import (
     Contestant,
     check_backend,
     contestants,
+    is_more_specific,
     is_timed,
     resolve_agent,
-    says_more,
-    settled,
+    resolve_reference,
     with_options,
 )
 from moemcts.naming.experts import AUTO, CHOSEN, LIMITS
@@ -21,9 +21,9 @@ from moemcts.naming.folders import (
     names_experts,
     phases_of,
 )
-from moemcts.naming.gates import usual_gate
+from moemcts.naming.gates import default_gate
 from moemcts.naming.limits import check_limits, with_limits
-from moemcts.naming.opponents import SELF, opponents_named, player_of, usual_opponents
+from moemcts.naming.opponents import SELF, best_available_agent, default_opponents, resolve_opponents
 
 __all__ = [
     "AUTO",
@@ -32,24 +32,24 @@ __all__ = [
     "SELF",
     "TIMES",
     "Contestant",
+    "best_available_agent",
     "check_backend",
     "check_limits",
     "contestants",
+    "default_gate",
+    "default_opponents",
     "experts_in",
     "experts_of",
     "folder_of",
     "game_of",
     "identity_of",
+    "is_more_specific",
     "is_timed",
     "names_experts",
-    "opponents_named",
     "phases_of",
-    "player_of",
     "resolve_agent",
-    "says_more",
-    "settled",
-    "usual_gate",
-    "usual_opponents",
+    "resolve_opponents",
+    "resolve_reference",
     "with_limits",
     "with_options",
 ]

@@ -70,7 +70,7 @@ def is_timed(reference: str) -> bool:
     return any(option in TIMES for option in parse_reference(reference)[1])
 
 
-def says_more(reference: str, other: str) -> bool:
+def is_more_specific(reference: str, other: str) -> bool:
     """Returns whether a reference equals another one with further options."""
     (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
     # `auto` counts as equal to the choice made for it.
@@ -104,7 +104,7 @@ def _meaning(reference: str, game: Game, limits: Mapping[str, Any]) -> Any:
 
 def _more(agent: Agent, reference: str) -> str:
     """Returns the agent's name if that is its reference with further options, such as the backend of experts."""
-    return agent.name if says_more(agent.name, reference) else reference
+    return agent.name if is_more_specific(agent.name, reference) else reference
 
 
 def _limited(reference: str, game: Game, limits: Mapping[str, Any] | None) -> str:
@@ -122,7 +122,7 @@ def with_options(reference: str, options: Mapping[str, Any]) -> str:
     return format_reference(name, {**given, **options})
 
 
-def settled(reference: str, game: Game) -> str:
+def resolve_reference(reference: str, game: Game) -> str:
     """Returns a reference that names the same agent from everywhere: automatic choices, such as the backend, are
     explicit, and a folder of experts is an absolute path.
     """

@@ -14,7 +14,7 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts.experts import QUEUE, ROUTING_NAMES, ROUTINGS, ExpertSet, PolicyValueSplit
 from moemcts.game import Game
 from moemcts.naming.folders import experts_in, folder_of
-from moemcts.naming.opponents import opponents_named, usual_opponents
+from moemcts.naming.opponents import default_opponents, resolve_opponents
 from moemcts.options import told
 from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
@@ -101,7 +101,7 @@ class ExpertAgent(Frozen):
         """
         return {
             **dict(self),
-            "opponents": self.opponents or usual_opponents(game),
+            "opponents": self.opponents or default_opponents(game),
             "precision": self._precision,
             # Without a search, its settings do not matter.
             "search": self._search(game) if self.searches else None,
@@ -195,7 +195,7 @@ class ExpertAgent(Frozen):
     def _playing(self, experts: ExpertSet | PolicyValueSplit, game: Game, name: str) -> Agent:
         if not self.searches:
             return PolicyAgent(experts, name=name)
-        model = opponents_named(self.opponents or usual_opponents(game), game)
+        model = resolve_opponents(self.opponents or default_opponents(game), game)
         queue = self.batch if self.routing == QUEUE else None
         config = self._search(game)
         return SearchAgent(game, experts, config, opponents=model, queue=queue, name=name)

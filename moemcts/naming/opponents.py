@@ -12,7 +12,7 @@ SELF = "self"
 """In place of an assumed opponent: the search plays all seats itself."""
 
 
-def player_of(game: Game) -> str:
+def best_available_agent(game: Game) -> str:
     """Returns the reference of the agent that plays a game if the user names none.
 
     It is the experts that come with the game, or else its default agent, or else `random`.
@@ -20,7 +20,7 @@ def player_of(game: Game) -> str:
     return weights.default_weights(game) or plugins().player(game)
 
 
-def opponents_named(name: str, game: Game) -> Opponents:
+def resolve_opponents(name: str, game: Game) -> Opponents:
     """Returns the opponents that the search assumes; None for `self`, which searches for every seat."""
     if name == SELF:
         return None
@@ -30,6 +30,6 @@ def opponents_named(name: str, game: Game) -> Opponents:
     return plugins().agent(name, game)
 
 
-def usual_opponents(game: Game) -> str:
+def default_opponents(game: Game) -> str:
     """Returns the opponent that the search assumes by default: the game's default agent, or `self`."""
     return plugins().default_agent(game) or SELF

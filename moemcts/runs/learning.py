@@ -11,7 +11,7 @@ from moemcts.agents import Agent
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
-from moemcts.naming import experts_of, resolve_agent, settled
+from moemcts.naming import experts_of, resolve_agent, resolve_reference
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
 from moemcts.runs.initial_experts import start_networks
@@ -188,7 +188,9 @@ def with_players(config: Config) -> Config:
     """
     data, game = config.data, plugins().game(config.game)
     named = {"agent": data.agent, "against": data.against}
-    update = {key: settled(reference, game) for key, reference in named.items() if reference and not data.is_given}
+    update = {
+        key: resolve_reference(reference, game) for key, reference in named.items() if reference and not data.is_given
+    }
     return config.model_copy(update={"data": data.model_copy(update=update)}) if update else config
 
 

@@ -21,7 +21,7 @@ from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_seatings, 
 from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import CHOSEN, TIMES, Contestant, contestants, identity_of, names_experts, says_more
+from moemcts.naming import CHOSEN, TIMES, Contestant, contestants, identity_of, is_more_specific, names_experts
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.environment import groups_in_flight
@@ -255,7 +255,7 @@ def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
         # Tournaments store these as the agents' names, matches separately.
         known = {**header.get("agents", {}), **header["identity"].get("agents", {})}
         told = {name: str(known[name]) for name in references if name in known}
-        return {name: more for name, more in told.items() if says_more(more, name) and _may_say(more, name)}
+        return {name: more for name, more in told.items() if is_more_specific(more, name) and _may_say(more, name)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError):
         return {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moemcts.errors import UsageError
-from moemcts.naming import AUTO, settled
+from moemcts.naming import AUTO, resolve_reference
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, SINGLE
 from moemcts.runs.hardware import device_for, inference_for
@@ -45,7 +45,7 @@ def with_field(config: ExperimentConfig) -> ExperimentConfig:
     field = config.match.field
     if field in ("", SINGLE):
         return config
-    found = settled(field, plugins().game(config.game))
+    found = resolve_reference(field, plugins().game(config.game))
     return config.model_copy(update={"match": config.match.model_copy(update={"field": found})})
 
 

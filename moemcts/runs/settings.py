@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from moemcts.dotted import flat, leaves
 from moemcts.errors import UsageError, first_fault, shortened, unknown_name
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.naming import usual_gate
+from moemcts.naming import default_gate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm, make_arms
 from moemcts.search.config import SearchConfig
@@ -235,7 +235,7 @@ class ExperimentConfig(LearningConfig):
     def filled(self) -> Self:
         """Returns the settings with defaults filled in, including the game's default gate."""
         filled = super().filled()
-        return filled if self.gates else filled.model_copy(update={"gates": [usual_gate(plugins().game(self.game))]})
+        return filled if self.gates else filled.model_copy(update={"gates": [default_gate(plugins().game(self.game))]})
 
     def arms(self) -> list[Arm]:
         """Returns the arms to compare."""

@@ -60,7 +60,7 @@ class Offers:
         return {
             "seats": list(board.seats) if board is not None else [f"player {player}" for player in players],
             "agents": list(dict.fromkeys(names)),
-            "default": named[0] if named and game == first else naming.player_of(made),
+            "default": named[0] if named and game == first else naming.best_available_agent(made),
         }
 
     def table(self, asked: Mapping[str, Any]) -> WebTable:
@@ -91,7 +91,7 @@ class Offers:
         if simulations is not None:
             again["simulations"] = simulations
         board = plugins().board(game)
-        gate = plugins().gate(naming.usual_gate(game), game)
+        gate = plugins().gate(naming.default_gate(game), game)
         table = WebTable(game, reference, agents, board=board, gate=gate, seed=seed, asked=again)
         table.replay(_moves(asked.get("moves", [])))
         return table

@@ -291,7 +291,7 @@ def test_names_that_mean_nothing_are_refused(backend: str, precision: str, messa
 
 
 def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
-    from moemcts.naming import resolve_agent, says_more
+    from moemcts.naming import is_more_specific, resolve_agent
 
     def judged(game: Any) -> Sample:
         return usual_positions(game, thirds(), RandomAgent())
@@ -306,7 +306,7 @@ def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
     assert resolve_agent(named, game).name == named, "without a precision it is float32"
     said = resolve_agent(f"{tmp_path}?backend=auto&precision=auto", game).name
     assert said == f"{tmp_path}?backend={chosen.backend}&precision={chosen.precision}"
-    assert says_more(said, f"{tmp_path}?backend=auto&precision=auto")
+    assert is_more_specific(said, f"{tmp_path}?backend=auto&precision=auto")
     assert resolve_agent(said, game).name == said
     assert GATE in (tmp_path / "manifest.toml").read_text()
 

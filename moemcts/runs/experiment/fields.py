@@ -11,7 +11,7 @@ from moemcts.agents import Agent
 from moemcts.arena.match import MatchResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import SELF, experts_of, names_experts, resolve_agent, usual_opponents
+from moemcts.naming import SELF, default_opponents, experts_of, names_experts, resolve_agent
 from moemcts.plugins import plugins
 from moemcts.report.alone import Alone
 from moemcts.report.contest import Contest
@@ -151,5 +151,5 @@ def make_field(reference: str, game: Game) -> Field:
     if name == SINGLE:
         return SingleField() if game.spec.num_players == 2 else SinglesField()
     # A search within every step of a search would be too slow.
-    model = usual_opponents(game) if names_experts(name) else name
+    model = default_opponents(game) if names_experts(name) else name
     return AgentField(name, resolve_agent(name, game), model, experts_of([name]))

@@ -10,7 +10,7 @@ from moemcts.arena.match import MatchResult
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import MatchSchedule
 from moemcts.game import Game
-from moemcts.naming import check_backend, opponents_named
+from moemcts.naming import check_backend, resolve_opponents
 from moemcts.runs.arms import Arm
 from moemcts.runs.experiment.boards import Boards, NamePlaceholder
 from moemcts.runs.experiment.fields import make_field
@@ -53,7 +53,7 @@ class ArmMatches:
 
     def opponent_model(self) -> Opponents:
         """Returns the opponent model of the search."""
-        return opponents_named(self._config.match.opponent_model or self.field.model, self.boards.game)
+        return resolve_opponents(self._config.match.opponent_model or self.field.model, self.boards.game)
 
     def contestants(self) -> list[Arm]:
         """Returns the arms that play: all, except for the single network against itself."""

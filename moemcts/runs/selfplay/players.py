@@ -13,7 +13,7 @@ from moemcts.agents import Agent, PolicyAgent
 from moemcts.errors import UsageError
 from moemcts.game import Game, State
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.naming import SELF, names_experts, opponents_named
+from moemcts.naming import SELF, names_experts, resolve_opponents
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.config_file import CONFIG
@@ -165,7 +165,7 @@ class Players:
 
     def opponent_model(self) -> Opponents:
         """Returns the opponent model of the search."""
-        return opponents_named(faced_in(self.config.games), self.game)
+        return resolve_opponents(faced_in(self.config.games), self.game)
 
     def contestant(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
         """Returns the experts of a generation as an agent for evaluation; with 0 simulations, the policy alone."""

@@ -15,7 +15,7 @@ from moemcts.arena.verdict import format_count
 from moemcts.dotted import flat
 from moemcts.errors import MissingExtra, UsageError
 from moemcts.gates import PhaseGate
-from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
+from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, resolve_reference
 from moemcts.plugins import plugins
 from moemcts.runs.copies import GAMES, GAUNTLET, copied_gate, with_absolute_paths
 from moemcts.runs.environment import groups_in_flight
@@ -102,7 +102,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             # Read first, so that experts of another game are reported before a network is created for this one.
             network = read_manifest(start, game)["network"]
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
-        opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
+        opponents = [resolve_reference(reference, game) for reference in config.gauntlet.opponents]
         gauntlet = config.gauntlet.model_copy(update={"opponents": opponents})
         gate = plugins().complete_gate(config.gate, game)
         config = with_absolute_paths(config.model_copy(update={"gate": gate, "gauntlet": gauntlet}))
