@@ -138,7 +138,7 @@ class Journal:
         return MoemctsError(f"cannot write {self.path}: {error.strerror or error}")
 
 
-def put_in_order(path: Path, indices: Sequence[int]) -> None:
+def sort_journal(path: Path, indices: Sequence[int]) -> None:
     """Rewrites the file of a finished match to have only the games with these indices, in this order.
 
     The file is then the same in whichever order games finished. Raises DamagedFile if it cannot be read.

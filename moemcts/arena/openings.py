@@ -60,7 +60,7 @@ class OpeningSettings:
         """
         if path is not None:
             return cls(path=path, opening_plies=opening_plies)
-        return cls(random_plies=usual_random_plies(game) if random_plies is None else random_plies)
+        return cls(random_plies=default_random_plies(game) if random_plies is None else random_plies)
 
     def __str__(self) -> str:
         if self.path is not None:
@@ -154,7 +154,7 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     return openings
 
 
-def usual_random_plies(game: Game) -> int:
+def default_random_plies(game: Game) -> int:
     """Returns the default number of random plies at the start of games; 0 for games that vary by themselves.
 
     These are games whose start positions depend on the seed, and games with chance nodes within the plies that would be
@@ -183,12 +183,12 @@ def starts(
     """Returns start positions: those of a file, in an order drawn by the seed, or the game's own.
 
     The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` random moves, by default
-    `usual_random_plies`. Raises UsageError if the file has too few positions, GameFailure if the game fails.
+    `default_random_plies`. Raises UsageError if the file has too few positions, GameFailure if the game fails.
     """
     if path is not None:
         return read_openings(game, path).choose(num_openings, order, seed)
     if random_plies is None:
-        random_plies = usual_random_plies(game)
+        random_plies = default_random_plies(game)
     if random_plies:
         return random_openings(game, num_openings, num_plies=random_plies, first=seed)
     return openings_from_seeds(num_openings, first=seed)

@@ -16,10 +16,10 @@ from moemcts.arena.openings import (
     RANDOM_PLIES,
     Opening,
     OpeningSettings,
+    default_random_plies,
     random_openings,
     read_openings,
     starts,
-    usual_random_plies,
 )
 from moemcts.errors import GameFailure, MoemctsError, UnlawfulGame, UsageError
 from moemcts.plugins import plugins
@@ -58,9 +58,9 @@ def test_a_pipe_is_no_file_of_openings(tmp_path: Path) -> None:
 
 def test_games_begin_at_random_only_where_they_would_be_alike() -> None:
     for name in ("chess", "connect-four", "tictactoe"):
-        assert usual_random_plies(plugins().game(name)) == RANDOM_PLIES
-    assert usual_random_plies(plugins().game("pommerman")) == 0, "starts differ"
-    assert usual_random_plies(Pig(10, 6)) == 0, "chance moves"
+        assert default_random_plies(plugins().game(name)) == RANDOM_PLIES
+    assert default_random_plies(plugins().game("pommerman")) == 0, "starts differ"
+    assert default_random_plies(Pig(10, 6)) == 0, "chance moves"
     assert starts(Pig(10, 6), 2, seed=7) == [Opening("seed 7", 7), Opening("seed 8", 8)]
 
 
@@ -68,8 +68,8 @@ def test_openings_take_at_most_half_of_a_short_game() -> None:
     for simultaneous in (False, True):
         for depth, num_plies in ((1, 0), (2, 1), (3, 1), (5, 2)):
             game = HashedTree(TreeGame(4, 2, 4, depth, simultaneous))
-            assert usual_random_plies(game) <= num_plies
-    assert usual_random_plies(HashedTree(TreeGame(1, 2, 4, 3, False))) == 1
+            assert default_random_plies(game) <= num_plies
+    assert default_random_plies(HashedTree(TreeGame(1, 2, 4, 3, False))) == 1
 
 
 def test_openings_in_which_somebody_is_decided_are_passed_over() -> None:
@@ -122,7 +122,7 @@ def test_a_game_that_raises_in_its_first_position_is_told_in_a_line() -> None:
     told = r"hashed-tree raised KeyError: 'oops' in initial_state \(test_openings_at_random.py:\d+\)"
     agents = {"a": RandomAgent(), "b": RandomAgent()}
     for start in (
-        lambda: usual_random_plies(game),
+        lambda: default_random_plies(game),
         lambda: OpeningSettings.of(game),
         lambda: starts(game, 2, random_plies=1),
         lambda: play_match(game, duel_schedule(game, agents, num_games=2), Conditions()),
@@ -147,4 +147,4 @@ def test_players_that_are_no_tuple_are_told_of_before_a_game_begins() -> None:
     with pytest.raises(
         UnlawfulGame, match=r"hashed-tree .*: expected active_players to be a tuple of players .* gave 0"
     ):
-        usual_random_plies(Game(TreeGame(4, 2, 4, 6, False)))
+        default_random_plies(Game(TreeGame(4, 2, 4, 6, False)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from selfplay_for_tests import assert_same, selfplay, work
 
-from moemcts.arena.journal import put_in_order
+from moemcts.arena.journal import sort_journal
 from moemcts.arena.pairings import PairedResult
 from moemcts.errors import DamagedFile
 from moemcts.runs.selfplay import matches
@@ -92,7 +92,7 @@ def test_two_groups_of_a_match_are_in_flight_where_those_of_games_are(tmp_path: 
 def test_the_file_of_a_match_that_is_over_is_in_order(tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl"
     path.write_bytes(b'{"format":1}\n{"index":2,"a":0}\n{"index":0}\n{"index":1}\n')
-    put_in_order(path, [0, 1])
+    sort_journal(path, [0, 1])
     assert path.read_bytes() == b'{"format":1}\n{"index":0}\n{"index":1}\n'
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from moemcts.agents import Agent, Named
 from moemcts.arena.games import Conditions
-from moemcts.arena.journal import put_in_order
+from moemcts.arena.journal import sort_journal
 from moemcts.arena.openings import Opening
 from moemcts.arena.pairings import PairedResult, paired_schedule, result_of, sequential_test
 from moemcts.arena.playing import MatchCallbacks, play_match
@@ -70,7 +70,7 @@ class Duel:
             share=self.parallel,
             callbacks=MatchCallbacks(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
-        put_in_order(self.journal, [record.index for record in records])
+        sort_journal(self.journal, [record.index for record in records])
         return result_of(schedule, records, sprt=self.sprt)
 
 
