@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report.curves import Reached, curve_figures
-from moemcts.report.findings import loss_weights
+from moemcts.report.experiment import loss_weights
 from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.report.page import Figure, Report, Section

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.report.findings import findings
+from moemcts.report.experiment import experiment_report
 from moemcts.report.page import Report, write_report
 from moemcts.report.selfplay import selfplay_report
 from moemcts.report.training import training_report
@@ -22,7 +22,7 @@ REPORT = "report"
 """The subfolder of a run for its report."""
 
 _REPORTS: dict[type[Run[Any]], Callable[[Any], Report]] = {
-    Experiment: lambda run: findings(run.outcomes()),
+    Experiment: lambda run: experiment_report(run.outcomes()),
     Training: lambda run: training_report(run.outcomes()),
     SelfPlay: lambda run: selfplay_report(outcomes_of(run)),
 }

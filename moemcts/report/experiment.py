@@ -16,7 +16,7 @@ from moemcts.report.plots import phase_shares, phase_timeline
 from moemcts.report.tables import Cell, Table, fixed
 
 
-def findings(outcomes: Outcomes) -> Report:
+def experiment_report(outcomes: Outcomes) -> Report:
     """Returns the report of a finished experiment."""
     searched, raw = outcomes.searched, outcomes.raw
     singles = {name: _single_numbers(name, outcomes) for name in outcomes.singles}
