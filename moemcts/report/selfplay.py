@@ -54,7 +54,7 @@ class SelfPlayOutcomes:
     """A return of 1 in units of the game's own score."""
 
     @property
-    def is_alone(self) -> bool:
+    def is_solo(self) -> bool:
         """Whether the game has one player, so that there are returns but no wins."""
         return any(len(one.played["results"]) == 1 for one in self.generations)
 
@@ -191,20 +191,20 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
                 _promotion(one),
             ]
         )
-    results = ["mean return"] if outcomes.is_alone else ["seat 0 wins %", "ties %"]
+    results = ["mean return"] if outcomes.is_solo else ["seat 0 wins %", "ties %"]
     return Table(
         ["generation", "played by", "games", "samples", "plies", *results, "repeated %", "given up %", "learned from",
          "loss", "plays on"],
         rows,
         "Played by: the generation whose experts play. Loss: mean over the experts on held-out games of the window. "
         "Repeated games equal an earlier one of the generation move for move."
-        + (f" {_RETURNS}" if outcomes.is_alone else "") + _promotions(outcomes) + _resignations(outcomes),
+        + (f" {_RETURNS}" if outcomes.is_solo else "") + _promotions(outcomes) + _resignations(outcomes),
     )  # fmt: skip
 
 
 def _results(first: Mapping[str, float], outcomes: SelfPlayOutcomes) -> list[str | None]:
     """Returns the first player's results; in a game of one player, the mean return."""
-    if not outcomes.is_alone:
+    if not outcomes.is_solo:
         return [f"{100 * first['won']:.1f}", f"{100 * first['tied']:.1f}"]
     # Older games have no mean.
     return [f"{outcomes.score_unit * first['mean']:.2f}" if "mean" in first else None]
@@ -240,16 +240,16 @@ def _openings_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
     for one in _some(outcomes.generations, 5):
         for opening in one.played.get("openings", [])[:3]:
             share, mean = 100 * opening["games"] / one.played["games"], opening["player 0"]
-            got = f"{outcomes.score_unit * mean:.2f}" if outcomes.is_alone else f"{mean:+z.2f}"
+            got = f"{outcomes.score_unit * mean:.2f}" if outcomes.is_solo else f"{mean:+z.2f}"
             rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", got])
     if not rows:
         return []
     note = "The most frequent first moves of some generations"
-    if outcomes.is_alone:
+    if outcomes.is_solo:
         note += f", and the mean return of games that begin so. {_RETURNS}"
     else:
         note += ", and what player 0 got on average, from -1 to 1."
-    who = "mean return" if outcomes.is_alone else "player 0"
+    who = "mean return" if outcomes.is_solo else "player 0"
     return [Table(["generation", "first moves", "games", "share %", who], rows, note)]
 
 

@@ -17,8 +17,8 @@ from moemcts.arena import MatchResult, SoloResult
 from moemcts.arena.intervals import mean_interval, share_missed, t_quantile
 from moemcts.arena.ranking import fit_ratings
 from moemcts.game import Views
-from moemcts.report.alone import Alone
 from moemcts.report.page import Section
+from moemcts.report.solo import Solo
 
 UNIT = Savings.spec.score_unit
 
@@ -81,7 +81,7 @@ def test_what_was_seen_does_not_cut_what_a_mean_can_be() -> None:
     margin = t_quantile(0.975, 1)
     assert result.mean_return("second").interval == pytest.approx((10 - margin, 10 + margin))
     assert result.gain("second").returns.interval == pytest.approx((20 - 2 * margin, 20 + 2 * margin))
-    one = Alone((result.match,), (0,), limit="none")
+    one = Solo((result.match,), (0,), limit="none")
     assert one.measured("second", one.results) == (10, result.mean_return("second").interval, 2)
     assert one.difference("second").interval == result.gain("second").returns.interval
     assert one.difference("second").own_interval == one.difference("second").interval
@@ -144,11 +144,11 @@ def test_numbers_are_json_and_a_match_goes_on(tmp_path: Path) -> None:
 
 def test_a_report_says_what_each_arm_gets() -> None:
     results = (played().match, played().match)
-    one = Alone(results[:1], (0,), limit="4 simulations", score_unit=UNIT)
+    one = Solo(results[:1], (0,), limit="4 simulations", score_unit=UNIT)
     assert one.summary()[0].startswith("The single network gets 4.00 [")
     assert "Experts by saves get 10.00" in one.summary()[1]
     assert "undecided: +6.00 in return" in one.summary()[1]
-    two = Alone(results, (0, 1), limit="4 simulations", score_unit=UNIT)
+    two = Solo(results, (0, 1), limit="4 simulations", score_unit=UNIT)
     section = two.section("With search", "searched")
     assert isinstance(section, Section)
     (table,) = section.tables
@@ -165,7 +165,7 @@ def test_a_report_holds_for_other_training_seeds_where_there_are_several() -> No
     over_seeds = pooled = 0
     for _ in range(200):
         seeds = (0.5 + 0.1 * rng.standard_normal((3, 1)) + 0.2 * rng.standard_normal((3, 20))).tolist()
-        contest = Alone(tuple(got(single=seed).match for seed in seeds), (0, 1, 2), limit="none")
+        contest = Solo(tuple(got(single=seed).match for seed in seeds), (0, 1, 2), limit="none")
         mean, (low, high), num_games = contest.measured("single", contest.results)
         assert (mean, num_games) == (pytest.approx(np.mean(seeds)), 60)
         over_seeds += low <= 0.5 <= high
@@ -178,7 +178,7 @@ def test_a_report_holds_for_other_training_seeds_where_there_are_several() -> No
 
 def test_a_report_of_one_training_seed_says_that_it_holds_for_these_networks() -> None:
     matches = [got(single=[1.0, 2.0], other=[2.0, 4.0]).match, got(single=[1.0, 3.0], other=[5.0, 4.0]).match]
-    one, two = (Alone(tuple(matches[:num]), tuple(range(num)), limit="none") for num in (1, 2))
+    one, two = (Solo(tuple(matches[:num]), tuple(range(num)), limit="none") for num in (1, 2))
     captions = [contest.section("Raw", "raw").tables[0].caption for contest in (one, two)]
     assert "all intervals are of these networks alone" in captions[0]
     assert "intervals over boards; p is from signs of whole boards" in captions[0]

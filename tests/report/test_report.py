@@ -22,7 +22,6 @@ from moemcts.arena.rating import elo_of_score
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
-from moemcts.report.alone import Alone
 from moemcts.report.contest import Contest, Unplayed
 from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.duels import AgainstSingle
@@ -40,6 +39,7 @@ from moemcts.report.plots import (
     phase_timeline,
     win_rates,
 )
+from moemcts.report.solo import Solo
 from moemcts.report.style import phase_colour
 from moemcts.report.tables import escape_markdown, p_text, points
 
@@ -292,7 +292,7 @@ def test_few_games_are_said_to_be_too_few_before_anything_else() -> None:
     assert many.caveats() == []
 
 
-@pytest.mark.parametrize("kind", [AgainstField, AgainstSingle, Alone])
+@pytest.mark.parametrize("kind", [AgainstField, AgainstSingle, Solo])
 def test_captions_say_on_how_many_boards_an_interval_rests(kind: type[Contest]) -> None:
     # Two boards, on each of which both arms sit in both seats.
     fields: dict[str, Any] = {"field": "somebody"} if kind is AgainstField else {}

@@ -13,10 +13,10 @@ from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming import SELF, default_opponents, experts_of, names_experts, resolve_agent
 from moemcts.plugins import plugins
-from moemcts.report.alone import Alone
 from moemcts.report.contest import Contest
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
+from moemcts.report.solo import Solo
 from moemcts.runs.arms import SINGLE, Arm
 
 
@@ -135,7 +135,7 @@ class NoField(Field):
     def contest(
         self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
     ) -> Contest:
-        return Alone(tuple(results), tuple(seeds), limit=limit, score_unit=self.score_unit, singles=singles)
+        return Solo(tuple(results), tuple(seeds), limit=limit, score_unit=self.score_unit, singles=singles)
 
 
 def make_field(reference: str, game: Game) -> Field:

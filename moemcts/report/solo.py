@@ -20,7 +20,7 @@ from moemcts.report.tables import Table, p_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alone(Compared):
+class Solo(Compared):
     """Arms that each play the same starts alone."""
 
     score_unit: float = 1.0
