@@ -10,7 +10,7 @@ from typing import Any
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.losses import accuracy_table, loss_table
-from moemcts.report.outcomes import Learned, Outcomes, Phases
+from moemcts.report.outcomes import Outcomes, Phases, TrainedTeam
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import phase_shares, phase_timeline
 from moemcts.report.tables import Cell, Table, fixed
@@ -47,7 +47,7 @@ def _summary(outcomes: Outcomes) -> list[str]:
     return [*filter(None, [*searched.caveats(), *searched.summary(), *searched.scope(), outcomes.warning])]
 
 
-def _learning(team: Learned, outcomes: Outcomes) -> Section:
+def _learning(team: TrainedTeam, outcomes: Outcomes) -> Section:
     num_seeds = len(outcomes.searched.seeds)
     seeds = f"mean of {num_seeds} training seeds" if num_seeds > 1 else "one training seed"
     where = f"on samples that no network learned from, {seeds}"

@@ -17,7 +17,7 @@ Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learned:
+class TrainedTeam:
     """The results of training one set of experts."""
 
     name: str
@@ -86,7 +86,7 @@ class Outcomes:
     singles: Mapping[str, Sequence[PhaseLosses]]
     """Losses of the single networks by arm, with a row per training seed; the one that all are compared with is
     first."""
-    teams: tuple[Learned, ...]
+    teams: tuple[TrainedTeam, ...]
     phases: tuple[Phases, ...]
 
 

@@ -13,7 +13,7 @@ from moemcts.arena.verdict import format_count
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.report.contest import Unplayed
-from moemcts.report.outcomes import Learned, Outcomes, Phases
+from moemcts.report.outcomes import Outcomes, Phases, TrainedTeam
 from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.copies import with_absolute_paths
 from moemcts.runs.experiment.boards import Boards
@@ -182,7 +182,7 @@ class Experiment(Run[ExperimentConfig]):
                 for arm in (trainings.single, *self.other_singles)
             },
             teams=tuple(
-                Learned(
+                TrainedTeam(
                     name=arm.name,
                     label=arm.label,
                     is_single=arm.is_single,
