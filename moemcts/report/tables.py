@@ -87,7 +87,7 @@ class Table:
             yield [HtmlCell.of(_text(cell), tint) for cell, tint in zip(row, tints, strict=True)]
 
     @property
-    def told(self) -> str:
+    def page_caption(self) -> str:
         """The text below the table on a page."""
         is_coloured = any(tint is not None for row in self.tints for tint in row)
         return " ".join(filter(None, [self.caption, self.colours if is_coloured else ""]))
