@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from moemcts.arena.outcomes import Score, Tally, better, last_one_standing, outcome_of
+from moemcts.arena.outcomes import Score, Tally, last_one_standing, outcome_of, pairwise_score
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import (
     Elo,
@@ -24,7 +25,7 @@ from moemcts.arena.rating import (
     pentanomial_elo,
     student_elo,
 )
-from moemcts.arena.records import Courses, GameRecord, boards_of, informative, num_duplicates, terminations
+from moemcts.arena.records import GameRecord, RepeatedStarts, boards_of, informative, num_duplicates, terminations
 from moemcts.arena.schedules import DuelSchedule
 from moemcts.errors import unknown_name
 from moemcts.game import Player
@@ -64,12 +65,13 @@ class DuelResult:
         first, num_seatings = duels[0], len(duels[0].seatings)
         records: list[GameRecord] = []
         for duel in duels:
+            num_indices = 1 + max((record.index for record in records), default=-1)
             # Starts at a whole opening, so that the index still determines the seating.
-            start = -(-(1 + max((record.index for record in records), default=-1)) // num_seatings) * num_seatings
+            start = math.ceil(num_indices / num_seatings) * num_seatings
             for record in duel.records:
                 opening, turn = divmod(record.index, num_seatings)
-                place = first.seatings.index(duel.seatings[turn])
-                records.append(replace(record, index=start + opening * num_seatings + place))
+                seating = first.seatings.index(duel.seatings[turn])
+                records.append(replace(record, index=start + opening * num_seatings + seating))
         return replace(first, records=tuple(sorted(records, key=lambda record: record.index)))
 
     @property
@@ -214,19 +216,19 @@ class DuelResult:
     def _sprt_json(self, sprt: Sprt) -> dict[str, Any]:
         counts = self.evidence(sprt)
         lower, upper = sprt.bounds
-        found = {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": sprt.decision(counts)}
-        return asdict(sprt) | found
+        result = {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": sprt.decision(counts)}
+        return asdict(sprt) | result
 
     def _score(self, record: GameRecord, name: str, other: str | None) -> float:
-        got = list(zip(self._seating(record), self._returns(record), strict=True))
-        ours = fmean(value for agent, value in got if agent == name)
-        theirs = fmean(value for agent, value in got if (agent != name if other is None else agent == other))
-        return better(ours, theirs)
+        side_results = list(zip(self._seating(record), self._returns(record), strict=True))
+        ours = fmean(value for agent, value in side_results if agent == name)
+        theirs = fmean(value for agent, value in side_results if (agent != name if other is None else agent == other))
+        return pairwise_score(ours, theirs)
 
     def _side_score(self, record: GameRecord, side: int) -> float:
         returns = self._returns(record)
         if len(returns) == 2:
-            return better(returns[side], returns[1 - side])
+            return pairwise_score(returns[side], returns[1 - side])
         return self.score(np.array(returns, dtype=np.float32), side)
 
     def _seating(self, record: GameRecord) -> tuple[str, ...]:
@@ -253,11 +255,11 @@ class SequentialTest:
         if len(schedule.seatings) != 2:
             raise ValueError(f"a sequential test needs two seatings, got {len(schedule.seatings)}")
         self._sprt = sprt
-        self._reading = partial(DuelResult.of, schedule, sprt=sprt)
-        self._all = np.array(self._reading(()).evidence(sprt), dtype=np.int64)
-        self._new = self._all.copy()
+        self._result_of = partial(DuelResult.of, schedule, sprt=sprt)
+        self._counts = np.array(self._result_of(()).evidence(sprt), dtype=np.int64)
+        self._distinct_counts = self._counts.copy()
         """Counts without pairs that were played before."""
-        self._courses = Courses()
+        self._repeats = RepeatedStarts()
         self._pair: list[GameRecord] = []
 
     def __call__(self, record: GameRecord) -> bool:
@@ -265,11 +267,11 @@ class SequentialTest:
         self._pair.append(record)
         if len(self._pair) < 2:
             return False
-        evidence = self._reading(self._pair).evidence(self._sprt)
-        self._all += evidence
-        first, second = (self._courses.is_new(one) for one in self._pair)
+        evidence = self._result_of(self._pair).evidence(self._sprt)
+        self._counts += evidence
+        first, second = (self._repeats.is_new(game) for game in self._pair)
         if first or second:
-            self._new += evidence
+            self._distinct_counts += evidence
         self._pair.clear()
-        counts = self._new if self._courses.are_fixed else self._all
+        counts = self._distinct_counts if self._repeats.is_deterministic else self._counts
         return self._sprt.decision(counts.tolist()) != "undecided"

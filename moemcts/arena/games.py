@@ -77,16 +77,16 @@ def play_games(
     if conditions.adjudication is not None:
         check_adjudicable(game)
     limit = game.spec.max_plies if conditions.max_plies is None else conditions.max_plies
-    over_at_start: list[_Running] = []
+    finished_at_start: list[_RunningGame] = []
 
-    def tables() -> Iterator[_Running]:
+    def tables() -> Iterator[_RunningGame]:
         for index in range(len(lineups)) if indices is None else indices:
-            one = _start(game, index, lineups[index], conditions)
-            one.close_if_done(limit)
-            if one.is_open:
-                yield one
+            running_game = _start(game, index, lineups[index], conditions)
+            running_game.close_if_done(limit)
+            if running_game.is_open:
+                yield running_game
             else:
-                over_at_start.append(one)
+                finished_at_start.append(running_game)
 
     num_finished = num_plies = 0
     for steps in play(
@@ -98,21 +98,23 @@ def play_games(
     ):
         num_plies += len(steps)
         for step in steps:
-            step.table.take(step)
+            step.table.record_step(step)
             step.table.close_if_done(limit)
-        finished = [*over_at_start, *(step.table for step in steps if not step.table.is_open)]
-        over_at_start.clear()
-        for one in finished:
+        finished = [*finished_at_start, *(step.table for step in steps if not step.table.is_open)]
+        finished_at_start.clear()
+        for running_game in finished:
             num_finished += 1
-            yield one.record(conditions.score)
+            yield running_game.record(conditions.score)
         if on_progress is not None:
             on_progress(Progress(num_finished=num_finished, num_running=len(steps), num_plies=num_plies))
-    for one in over_at_start:
-        yield one.record(conditions.score)
+    for running_game in finished_at_start:
+        yield running_game.record(conditions.score)
 
 
 @dataclass(eq=False, kw_only=True)
-class _Running(Table):
+class _RunningGame(Table):
+    """A game of a match that is being played."""
+
     index: int
     lineup: Lineup
     adjudicator: Adjudicator | None
@@ -130,13 +132,13 @@ class _Running(Table):
         super().__post_init__()
         self.start_key = key_of(self.state)
 
-    def take(self, step: Step[_Running]) -> None:
+    def record_step(self, step: Step[_RunningGame]) -> None:
         self.failures = step.failures
         if self.failures:
             return
         self.moves.append(tuple(decision.action for decision in step.decisions))
         if self.keeps_thoughts:
-            self.decisions.append(tuple(map(_kept, step.decisions)))
+            self.decisions.append(tuple(map(_without_policy, step.decisions)))
         how = self.adjudicator and self.adjudicator.note(step.players, step.decisions)
         # A game that ended by the rules keeps its result.
         if how and self.players:
@@ -200,17 +202,17 @@ class _Running(Table):
         returns = np.array(self.returns(), dtype=np.float32)
         losers = {player for side in self.sides if failed.intersection(side) for player in side}
         # Players decided before keep their returns: a failure of another must not turn a loss into a win.
-        others = [one for one in range(num_players) if one not in losers and not self.state.is_decided(one)]
+        others = [player for player in range(num_players) if player not in losers and not self.state.is_decided(player)]
         returns[list(losers)] = -1
         returns[others] = min(1.0, len(losers) / max(len(others), 1))
         return returns
 
 
-def _start(game: Game, index: int, lineup: Lineup, conditions: Conditions) -> _Running:
+def _start(game: Game, index: int, lineup: Lineup, conditions: Conditions) -> _RunningGame:
     num_players = game.spec.num_players
     if len(lineup.agents) != num_players:
         raise ValueError(f"expected an agent for each of {num_players} players, got {len(lineup.agents)}")
-    return _Running(
+    return _RunningGame(
         state=lineup.start(game),
         agents=lineup.agents,
         seats=seats_of(num_players, conditions.seed, lineup.seed),
@@ -227,7 +229,7 @@ def _name_of(score: Score) -> str:
     return f"{score.__module__}.{getattr(score, '__qualname__', type(score).__qualname__)}"
 
 
-def _kept(decision: Decision) -> Decision:
+def _without_policy(decision: Decision) -> Decision:
     """Returns the part of a decision that records store."""
     value = decision.value
     return replace(decision, policy=None, value=None if value is None else round(value, 4))

@@ -106,19 +106,19 @@ def share_interval(are_hits: Sequence[bool], observations: Sequence[Hashable]) -
     weights, hits = Counter(observations), Counter(itertools.compress(observations, are_hits))
     if not weights:
         return 0.0, 1.0
-    shares = np.array([hits[one] / weight for one, weight in weights.items()])
-    mean, number = sum(are_hits) / len(are_hits), effective_number(observations)
-    least, most = float(shares.min()), float(shares.max())
-    others = bool(((shares > least) & (shares < most)).any())
-    if least == most:
-        least, most = 0.0, 1.0
-    width = most - least
-    part = _within((mean - least) / width, (0.0, 1.0))
-    if others:
+    shares = np.array([hits[observation] / weight for observation, weight in weights.items()])
+    mean, num_trials = sum(are_hits) / len(are_hits), effective_number(observations)
+    lowest, highest = float(shares.min()), float(shares.max())
+    has_intermediate = bool(((shares > lowest) & (shares < highest)).any())
+    if lowest == highest:
+        lowest, highest = 0.0, 1.0
+    width = highest - lowest
+    rescaled_mean = _clip((mean - lowest) / width, (0.0, 1.0))
+    if has_intermediate:
         variance = np.average(((shares - mean) / width) ** 2, weights=[*weights.values()])
-        number *= part * (1 - part) / float(variance)
-    low, high = wilson_interval(part * number, number)
-    return least + width * low, least + width * high
+        num_trials *= rescaled_mean * (1 - rescaled_mean) / float(variance)
+    low, high = wilson_interval(rescaled_mean * num_trials, num_trials)
+    return lowest + width * low, lowest + width * high
 
 
 def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
@@ -145,23 +145,23 @@ def sign_flip_test(
     """
     sums, _ = _cluster_sums(differences, clusters)
     sums = sums[sums != 0]
-    count = len(sums)
-    if not count:
+    num_clusters = len(sums)
+    if not num_clusters:
         return 1.0
     # Sums of the same numbers in different order may differ in their last digits.
     observed = abs(float(sums.sum())) - _ROUNDING * float(np.abs(sums).sum())
-    if count <= 14:
-        signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
+    if num_clusters <= 14:
+        signs = 1 - 2 * ((np.arange(2**num_clusters)[:, None] >> np.arange(num_clusters)) & 1)
         return float((np.abs(signs @ sums) >= observed).mean())
     rng = np.random.default_rng(seed)
-    num_as_far = 0
-    left = num_samples
-    while left:
-        size = min(left, max(1, 2_000_000 // count))
-        signs = 1 - 2 * rng.integers(0, 2, size=(size, count), dtype=np.int8)
-        num_as_far += int((np.abs(signs @ sums) >= observed).sum())
-        left -= size
-    return (num_as_far + 1) / (num_samples + 1)
+    num_extreme = 0
+    num_left = num_samples
+    while num_left:
+        size = min(num_left, max(1, 2_000_000 // num_clusters))
+        signs = 1 - 2 * rng.integers(0, 2, size=(size, num_clusters), dtype=np.int8)
+        num_extreme += int((np.abs(signs @ sums) >= observed).sum())
+        num_left -= size
+    return (num_extreme + 1) / (num_samples + 1)
 
 
 def mean_interval(
@@ -181,7 +181,7 @@ def mean_interval(
     flat = np.asarray(values, dtype=np.float64)
     if not len(flat):
         return Estimate(mean=sum(bounds) / 2, low=bounds[0], high=bounds[1], num_observations=0, num_clusters=0)
-    mean = _within(float(flat.mean()), bounds)
+    mean = _clip(float(flat.mean()), bounds)
     variance, num_clusters = _variance_of_mean(flat, clusters)
     if variance:
         margin = t_quantile((1 + confidence) / 2, num_clusters - 1) * math.sqrt(variance)
@@ -191,8 +191,8 @@ def mean_interval(
         low, high = mean - missed * (mean - bounds[0]), mean + missed * (bounds[1] - mean)
     return Estimate(
         mean=mean,
-        low=_within(low, bounds),
-        high=_within(high, bounds),
+        low=_clip(low, bounds),
+        high=_clip(high, bounds),
         num_observations=len(flat),
         num_clusters=num_clusters,
     )
@@ -222,33 +222,33 @@ def seed_interval(
     """
     if not groups:
         raise ValueError("expected the games of at least one training seed, got none")
-    inner = [
+    estimates = [
         mean_interval(group, None if clusters is None else clusters[s], bounds=bounds, confidence=confidence)
         for s, group in enumerate(groups)
     ]
     variances = [
         _variance_of_mean(group, None if clusters is None else clusters[s])[0]
-        or agreed_variance(one.mean, one.num_clusters, bounds=bounds, confidence=confidence)
-        for s, (group, one) in enumerate(zip(groups, inner, strict=True))
+        or agreed_variance(estimate.mean, estimate.num_clusters, bounds=bounds, confidence=confidence)
+        for s, (group, estimate) in enumerate(zip(groups, estimates, strict=True))
     ]
     if len(groups) > 1:
         return pooled_interval(
-            [one.mean for one in inner],
+            [estimate.mean for estimate in estimates],
             variances,
-            num_observations=sum(one.num_observations for one in inner),
-            num_clusters=[one.num_clusters for one in inner],
+            num_observations=sum(estimate.num_observations for estimate in estimates),
+            num_clusters=[estimate.num_clusters for estimate in estimates],
             bounds=bounds,
             confidence=confidence,
         )
-    (only,) = inner
+    (estimate,) = estimates
     return SeedEstimate(
-        mean=only.mean,
-        low=only.low,
-        high=only.high,
+        mean=estimate.mean,
+        low=estimate.low,
+        high=estimate.high,
         num_seeds=1,
-        num_observations=only.num_observations,
-        seed_means=(only.mean,),
-        own_interval=only.interval,
+        num_observations=estimate.num_observations,
+        seed_means=(estimate.mean,),
+        own_interval=estimate.interval,
         own_variance=variances[0],
         seed_deviation=0.0,
         covers_seeds=False,
@@ -281,14 +281,16 @@ def pooled_interval(
     if not min(variances) > 0:
         raise ValueError(f"expected variances above zero, got {min(variances)}")
     num_seeds = len(means)
-    mean = _within(float(np.mean(means)), bounds)
-    between, games = float(np.var(means, ddof=1)), float(np.mean(variances))
-    error = math.sqrt(max(between, games) / num_seeds)
-    low, high = _cut(mean, t_quantile((1 + confidence) / 2, num_seeds - 1) * error, bounds)
-    each = [num_clusters / num_seeds] * num_seeds if isinstance(num_clusters, int) else num_clusters
+    mean = _clip(float(np.mean(means)), bounds)
+    variance_between, variance_within = float(np.var(means, ddof=1)), float(np.mean(variances))
+    standard_error = math.sqrt(max(variance_between, variance_within) / num_seeds)
+    low, high = _clipped_interval(mean, t_quantile((1 + confidence) / 2, num_seeds - 1) * standard_error, bounds)
+    clusters_by_seed = [num_clusters / num_seeds] * num_seeds if isinstance(num_clusters, int) else num_clusters
     shares = [variance / sum(variances) for variance in variances]
-    degrees = 1 / sum(share**2 / max(number - 1, 1) for share, number in zip(shares, each, strict=True))
-    own = t_quantile((1 + confidence) / 2, degrees) * math.sqrt(games / num_seeds)
+    degrees_of_freedom = 1 / sum(
+        share**2 / max(number - 1, 1) for share, number in zip(shares, clusters_by_seed, strict=True)
+    )
+    own_margin = t_quantile((1 + confidence) / 2, degrees_of_freedom) * math.sqrt(variance_within / num_seeds)
     return SeedEstimate(
         mean=mean,
         low=low,
@@ -296,11 +298,11 @@ def pooled_interval(
         num_seeds=num_seeds,
         num_observations=num_observations,
         seed_means=tuple(map(float, means)),
-        own_interval=_cut(mean, own, bounds),
-        own_variance=games / num_seeds,
-        seed_deviation=math.sqrt(max(0.0, between - games)),
+        own_interval=_clipped_interval(mean, own_margin, bounds),
+        own_variance=variance_within / num_seeds,
+        seed_deviation=math.sqrt(max(0.0, variance_between - variance_within)),
         covers_seeds=True,
-        p_value=_two_sided(mean / error, num_seeds - 1),
+        p_value=_two_sided_p_value(mean / standard_error, num_seeds - 1),
     )
 
 
@@ -317,11 +319,11 @@ def agreed_variance(
     return float(error**2)
 
 
-def _cut(mean: float, margin: float, bounds: Interval) -> Interval:
-    return _within(mean - margin, bounds), _within(mean + margin, bounds)
+def _clipped_interval(mean: float, margin: float, bounds: Interval) -> Interval:
+    return _clip(mean - margin, bounds), _clip(mean + margin, bounds)
 
 
-def _within(value: float, bounds: Interval) -> float:
+def _clip(value: float, bounds: Interval) -> float:
     """Returns the value clipped to the bounds, which a mean may exceed by rounding."""
     return min(max(value, bounds[0]), bounds[1])
 
@@ -333,7 +335,7 @@ def t_quantile(p: float, degrees: float) -> float:
     return float(stdtrit(degrees, p))
 
 
-def _two_sided(t: float, degrees: float) -> float:
+def _two_sided_p_value(t: float, degrees: float) -> float:
     """Returns the two-sided tail probability of Student's t."""
     from scipy.special import stdtr
 

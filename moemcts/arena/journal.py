@@ -44,29 +44,29 @@ class Journal:
         except Timeout:
             raise MoemctsError(f"{path} is in use by a match that is still running") from None
         except OSError as error:
-            raise self._failure(error) from error
+            raise self._write_error(error) from error
         try:
             self._file = open(path, "ab+", buffering=0)  # noqa: SIM115  (closed by `close`)
         except OSError as error:
             self._unlock()
-            raise self._failure(error) from error
+            raise self._write_error(error) from error
         try:
-            found = self._read(_line(expected))
-            if not found:
+            lines = self._read(_line(expected))
+            if not lines:
                 self.append(expected)
-            elif found[0] != expected:
-                raise ForeignData(_difference(path, found[0], expected))
-            self._lines = found[1:]
+            elif lines[0] != expected:
+                raise ForeignData(_describe_difference(path, lines[0], expected))
+            self._lines = lines[1:]
         except BaseException:
             self._file.close()
             self._unlock()
             raise
         self._synced_at = time.monotonic()
 
-    def take(self) -> list[dict[str, Any]]:
+    def pop_lines(self) -> list[dict[str, Any]]:
         """Returns the lines that the file had when it was opened, without the header, and releases them."""
-        found, self._lines = self._lines, []
-        return found
+        lines, self._lines = self._lines, []
+        return lines
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Writes one line."""
@@ -78,14 +78,14 @@ class Journal:
                 os.fsync(self._file.fileno())
                 self._synced_at = time.monotonic()
         except OSError as error:
-            raise self._failure(error) from error
+            raise self._write_error(error) from error
 
     def close(self) -> None:
         """Syncs the file to disk and closes it."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._failure(error) from error
+            raise self._write_error(error) from error
         finally:
             self._file.close()
             self._unlock()
@@ -134,7 +134,7 @@ class Journal:
             self._file.truncate(start)
         return lines
 
-    def _failure(self, error: OSError) -> MoemctsError:
+    def _write_error(self, error: OSError) -> MoemctsError:
         return MoemctsError(f"cannot write {self.path}: {error.strerror or error}")
 
 
@@ -155,27 +155,29 @@ def _line(values: Mapping[str, Any]) -> bytes:
     return json.dumps(values, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-def _difference(path: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    for key in [*expected, *found]:
-        was, now = found.get(key), expected.get(key)
-        if was == now:
+def _describe_difference(path: Path, actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    for key in [*expected, *actual]:
+        value, expected_value = actual.get(key), expected.get(key)
+        if value == expected_value:
             continue
-        if isinstance(was, Mapping) and isinstance(now, Mapping) and was.keys() == now.keys():
-            return _difference(path, was, now)
+        if isinstance(value, Mapping) and isinstance(expected_value, Mapping) and value.keys() == expected_value.keys():
+            return _describe_difference(path, value, expected_value)
         return (
-            f"{path} holds the games of another match, with {key} {_told(was)} in place of {_told(now)}; give another "
-            "file or remove this one"
+            f"{path} holds the games of another match, with {key} {_format_value(value)} in place of "
+            f"{_format_value(expected_value)}; give another file or remove this one"
         )
     return f"{path} holds the games of another match"
 
 
-def _told(value: Any, levels: int = 8) -> str:
+def _format_value(value: Any, levels: int = 8) -> str:
     """Returns a header's value in words; if names map to themselves, only the names. Deeper levels are omitted."""
     if not levels:
         return "..."
     if isinstance(value, Mapping):
-        told = (key if key == one else f"{key}: {_told(one, levels - 1)}" for key, one in value.items())
-        return ", ".join(told) or "none"
+        entries = [
+            key if key == entry else f"{key}: {_format_value(entry, levels - 1)}" for key, entry in value.items()
+        ]
+        return ", ".join(entries) or "none"
     if isinstance(value, list):
-        return ", ".join(_told(one, levels - 1) for one in value) or "none"
+        return ", ".join(_format_value(entry, levels - 1) for entry in value) or "none"
     return "none" if value is None else str(value)

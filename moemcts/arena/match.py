@@ -85,13 +85,13 @@ def tally_of(*matches: Sequence[GameRecord], seat: Player | None = None) -> Tall
 
     Boards that were played identically, within a match or across matches, do not narrow the intervals.
     """
-    counted = [
+    results = [
         (game.outcome, observation)
         for games in matches
         for game, observation in zip(games, observations_of(games), strict=True)
         if seat in (None, game.focus)
     ]
-    return Tally.of([outcome for outcome, _ in counted], [observation for _, observation in counted])
+    return Tally.of([outcome for outcome, _ in results], [observation for _, observation in results])
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ class MatchResult:
         """
         first = results[0]
         arms = tuple(result.arms[0] for result in results)
-        in_turn = itertools.chain.from_iterable(zip(*(result.records for result in results), strict=True))
-        records = tuple(replace(record, index=index) for index, record in enumerate(in_turn))
+        interleaved = itertools.chain.from_iterable(zip(*(result.records for result in results), strict=True))
+        records = tuple(replace(record, index=index) for index, record in enumerate(interleaved))
         return replace(first, arms=arms, baseline=baseline if baseline in arms else arms[0], records=records)
 
     def games(self, arm: str) -> list[GameRecord]:
@@ -159,8 +159,8 @@ class MatchResult:
         wins = tuple(float(ours.outcome == "win") - float(other.outcome == "win") for ours, other in pairs)
         scores = [self._score(ours) - self._score(other) for ours, other in pairs]
         # Identically played boards are a single observation, so only one pair of them counts.
-        single = {(board, ours.focus): won for board, (ours, _), won in zip(boards, pairs, wins, strict=True)}
-        num_only_arm, num_only_baseline = (list(single.values()).count(won) for won in (1.0, -1.0))
+        distinct_wins = {(board, ours.focus): won for board, (ours, _), won in zip(boards, pairs, wins, strict=True)}
+        num_only_arm, num_only_baseline = (list(distinct_wins.values()).count(won) for won in (1.0, -1.0))
         return Difference(
             arm=arm,
             baseline=baseline,

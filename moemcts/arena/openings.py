@@ -23,7 +23,7 @@ MEASURED_GAMES = 32
 """Number of random games, played for up to twice as many plies, from which the usual length is estimated."""
 BOARDS_PER_SEED = 1_000_000
 """Number of start positions reserved for each seed."""
-MAX_IN_VAIN = 1000
+MAX_FAILED_GAMES = 1000
 """Maximum number of consecutive games that end before an opening is found."""
 MAX_REPEATED = 1000
 """Number of consecutive repeated positions after which repeats are accepted."""
@@ -64,17 +64,17 @@ class OpeningSettings:
 
     def __str__(self) -> str:
         if self.path is not None:
-            plies = "" if self.opening_plies is None else f", {_plies(self.opening_plies)} of each line"
+            plies = "" if self.opening_plies is None else f", {_format_plies(self.opening_plies)} of each line"
             return f"games begin in positions of {self.path}{plies}"
         if self.random_plies:
-            return f"games begin after {_plies(self.random_plies, 'random ')} and are counted from there"
+            return f"games begin after {_format_plies(self.random_plies, 'random ')} and are counted from there"
         return "games begin in the game's own start positions"
 
     def to_json(self) -> dict[str, Any]:
         """Returns the same as JSON values, by the names of a match's options."""
-        found: dict[str, Any] = {"openings": "seeds" if self.path is None else str(self.path)}
-        found |= {} if self.opening_plies is None else {"openings_plies": self.opening_plies}
-        return found | {"random_plies": self.random_plies}
+        values: dict[str, Any] = {"openings": "seeds" if self.path is None else str(self.path)}
+        values |= {} if self.opening_plies is None else {"openings_plies": self.opening_plies}
+        return values | {"random_plies": self.random_plies}
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class Suite:
     @property
     def warning(self) -> str:
         """One line on what was left out of the file; empty if nothing was."""
-        repeated = (
-            f"{format_count(self.num_repeated, 'position')} repeated, each taken once" if self.num_repeated else ""
-        )
-        return "; ".join(filter(None, [_faults(self.path, self.faults), repeated and f"{self.path}: {repeated}"]))
+        warnings = [_describe_faults(self.path, self.faults)] if self.faults else []
+        if self.num_repeated:
+            warnings.append(f"{self.path}: {format_count(self.num_repeated, 'position')} repeated, each taken once")
+        return "; ".join(warnings)
 
     def choose(self, num_openings: int, order: Order, seed: int) -> list[Opening]:
         """Returns `num_openings` of the openings, in the order of the file or drawn without replacement.
@@ -107,8 +107,8 @@ class Suite:
             )
         if order == "sequential":
             return list(self.openings[:num_openings])
-        drawn = np.random.default_rng(seed).permutation(len(self.openings))[:num_openings]
-        return [self.openings[int(number)] for number in drawn]
+        rows = np.random.default_rng(seed).permutation(len(self.openings))[:num_openings]
+        return [self.openings[int(number)] for number in rows]
 
 
 def first_board(seed: int) -> int:
@@ -132,19 +132,19 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     """
     openings: list[Opening] = []
     seen: set[int] = set()
-    num_repeated = num_in_vain = 0
+    num_repeated = num_failed = 0
     seed = first
     while len(openings) < num_openings:
-        if num_in_vain > MAX_IN_VAIN:
+        if num_failed > MAX_FAILED_GAMES:
             raise UsageError(
-                f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_in_vain} "
+                f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_failed} "
                 "in a row were over or decided for a player; use fewer --random-plies"
             )
-        state = list(_random_course(game, seed, num_plies))[-1]
-        with guarded(game):
+        state = list(_random_game(game, seed, num_plies))[-1]
+        with convert_game_errors(game):
             is_open = not any(state.is_decided(player) for player in range(game.spec.num_players))
             key = state.position_key()
-        num_in_vain = 0 if is_open else num_in_vain + 1
+        num_failed = 0 if is_open else num_failed + 1
         if is_open:
             num_repeated = num_repeated + 1 if key in seen else 0
             if not 0 < num_repeated <= MAX_REPEATED:
@@ -161,13 +161,13 @@ def default_random_plies(game: Game) -> int:
     random. For others it is RANDOM_PLIES, but at most half of the median length of random games. Raises GameFailure if
     the game fails.
     """
-    with guarded(game):
+    with convert_game_errors(game):
         if len({first_state(game, number).key() for number in range(4)}) > 1:
             return 0
-    courses = [list(_random_course(game, seed, 2 * RANDOM_PLIES)) for seed in range(MEASURED_GAMES)]
-    if all(any(CHANCE in state.active_players for state in course[:RANDOM_PLIES]) for course in courses):
+    games = [list(_random_game(game, seed, 2 * RANDOM_PLIES)) for seed in range(MEASURED_GAMES)]
+    if all(any(CHANCE in state.active_players for state in states[:RANDOM_PLIES]) for states in games):
         return 0
-    lengths = sorted(len(course) - 1 for course in courses)
+    lengths = sorted(len(states) - 1 for states in games)
     return min(RANDOM_PLIES, lengths[MEASURED_GAMES // 2] // 2)
 
 
@@ -207,10 +207,10 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     faults = []
     num_entries = 0
     try:
-        given = game.read_starts(path, plies=plies)
-        if given is None and plies is not None:
+        parsed_starts = game.read_starts(path, plies=plies)
+        if parsed_starts is None and plies is not None:
             raise UsageError(NO_LINES.format(plies=plies, path=path))
-        for start in _lines(game, path) if given is None else given:
+        for start in _parse_lines(game, path) if parsed_starts is None else parsed_starts:
             num_entries += 1
             if start.state is None:
                 faults.append(f"{start.place}: {start.fault}")
@@ -224,14 +224,14 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     except UnicodeDecodeError as error:
         raise MoemctsError(f"cannot read the openings {path}: it is not UTF-8 text") from error
     if not openings:
-        raise UsageError(
-            _faults(path, faults) or f"expected positions of {game.spec.name} in {path}, one per line, got none"
-        )
+        if faults:
+            raise UsageError(_describe_faults(path, faults))
+        raise UsageError(f"expected positions of {game.spec.name} in {path}, one per line, got none")
     return Suite(path, tuple(openings.values()), tuple(faults), num_entries - len(openings) - len(faults))
 
 
 @contextmanager
-def guarded(game: Game) -> Iterator[None]:
+def convert_game_errors(game: Game) -> Iterator[None]:
     """Converts exceptions of the game to GameFailure, with name and location; MoemctsError is passed through."""
     try:
         yield
@@ -243,10 +243,10 @@ def guarded(game: Game) -> Iterator[None]:
         raise GameFailure(f"{game.spec.name} raised {one_line(error)}") from error
 
 
-def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
+def _random_game(game: Game, seed: int, num_plies: int) -> Iterator[State]:
     """Yields the positions of a random game, up to `num_plies` or to its end."""
     rng = np.random.default_rng(seed)
-    with guarded(game):
+    with convert_game_errors(game):
         state = first_state(game, seed)
         check_players(game.spec, state.active_players)
         yield state
@@ -258,11 +258,11 @@ def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
             yield state
 
 
-def _plies(number: int, kind: str = "") -> str:
+def _format_plies(number: int, kind: str = "") -> str:
     return f"{number} {kind}{'ply' if number == 1 else 'plies'}"
 
 
-def _lines(game: Game, path: Path) -> Iterator[Start]:
+def _parse_lines(game: Game, path: Path) -> Iterator[Start]:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -276,9 +276,7 @@ def _lines(game: Game, path: Path) -> Iterator[Start]:
             yield Start(f"line {number}", None, fault=one_line(error))
 
 
-def _faults(path: Path, faults: Sequence[str]) -> str:
-    if not faults:
-        return ""
+def _describe_faults(path: Path, faults: Sequence[str]) -> str:
     shown = "; ".join(faults[:3])
     more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
     return f"{path} has {len(faults)} bad entr{'ies' if len(faults) > 1 else 'y'}: {shown}{more}"

@@ -26,7 +26,7 @@ def last_one_standing(returns: FloatArray, player: Player) -> float:
     return 1.0 if best > 0 else 0.5
 
 
-def better(ours: float, theirs: float) -> float:
+def pairwise_score(ours: float, theirs: float) -> float:
     """Returns the score of a player with return `ours` against one with `theirs`: 1 if higher, 0 if lower, 1/2 if
     equal.
     """
@@ -67,16 +67,16 @@ class Tally:
     @classmethod
     def of(cls, outcomes: Sequence[Outcome | None], observations: Iterable[Hashable] | None = None) -> Tally:
         """Counts the outcomes; those with equal `observations` are one observation, by default each is its own."""
-        apart = list(range(len(outcomes)) if observations is None else observations)
+        keys = list(range(len(outcomes)) if observations is None else observations)
         return cls(
             num_games=len(outcomes),
             wins=outcomes.count("win"),
             ties=outcomes.count("tie"),
             losses=outcomes.count("loss"),
-            num_effective=len(outcomes) if observations is None else effective_number(apart),
-            win_interval=share_interval([outcome == "win" for outcome in outcomes], apart),
-            tie_interval=share_interval([outcome == "tie" for outcome in outcomes], apart),
-            loss_interval=share_interval([outcome == "loss" for outcome in outcomes], apart),
+            num_effective=len(outcomes) if observations is None else effective_number(keys),
+            win_interval=share_interval([outcome == "win" for outcome in outcomes], keys),
+            tie_interval=share_interval([outcome == "tie" for outcome in outcomes], keys),
+            loss_interval=share_interval([outcome == "loss" for outcome in outcomes], keys),
         )
 
     def to_json(self) -> dict[str, Any]:

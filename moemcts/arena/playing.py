@@ -48,38 +48,38 @@ def play_match(
     finish first, and ends the match by returning true. Without `keep_thoughts`, the agents' search data, which takes
     most of the memory, is stored only in the file. Raises ForeignData and DamagedFile for a file of another match.
     """
-    played = _Played(stop)
-    with nullcontext() if journal is None else Journal(journal, _header(schedule, conditions)) as file:
-        done = {} if file is None else _finished(file, game, schedule.lineups, keep_thoughts)
-        known = set(done)
+    games = _OrderedGames(stop)
+    with nullcontext() if journal is None else Journal(journal, _make_header(schedule, conditions)) as file:
+        finished = {} if file is None else _read_finished(file, game, schedule.lineups, keep_thoughts)
+        known_indices = set(finished)
 
-        def take(record: GameRecord) -> None:
+        def add_game(record: GameRecord) -> None:
             callbacks.on_game(record)
-            played.add(record)
+            games.add(record)
 
         try:
-            for record in done.values():
-                take(record)
-            left = [index for index in range(len(schedule.lineups)) if index not in known]
-            states: dict[int, Progress] = {}
+            for record in finished.values():
+                add_game(record)
+            missing = [index for index in range(len(schedule.lineups)) if index not in known_indices]
+            progress_by_share: dict[int, Progress] = {}
 
-            def hear(number: int, message: GameRecord | Progress) -> None:
+            def on_message(number: int, message: GameRecord | Progress) -> None:
                 if isinstance(message, Progress):
-                    states[number] = message
-                    callbacks.on_progress(_sum(len(known), list(states.values())))
+                    progress_by_share[number] = message
+                    callbacks.on_progress(_total_progress(len(known_indices), list(progress_by_share.values())))
                     return
                 # The replacement of a worker that died plays all of its games again.
-                if message.index in known:
+                if message.index in known_indices:
                     return
-                known.add(message.index)
+                known_indices.add(message.index)
                 if file is not None:
                     file.append(message.to_json())
-                take(message if keep_thoughts else replace(message, decisions=()))
+                add_game(message if keep_thoughts else replace(message, decisions=()))
 
-            _play(game, schedule, conditions, left, share, workers or InProcess(), hear)
-        except _Decided:
-            return tuple(played.in_order)
-    return (*played.in_order, *(played.early[index] for index in sorted(played.early)))
+            _play(game, schedule, conditions, missing, share, workers or InProcess(), on_message)
+        except _MatchDecided:
+            return tuple(games.in_order)
+    return (*games.in_order, *(games.early[index] for index in sorted(games.early)))
 
 
 def read_match(game: Game, schedule: Schedule, conditions: Conditions, journal: Path) -> tuple[GameRecord, ...] | None:
@@ -89,21 +89,23 @@ def read_match(game: Game, schedule: Schedule, conditions: Conditions, journal: 
     """
     if not journal.exists():
         return None
-    with Journal(journal, _header(schedule, conditions)) as file:
-        done = _finished(file, game, schedule.lineups, keep_thoughts=True)
-    return tuple(done[index] for index in sorted(done)) if len(done) == len(schedule.lineups) else None
+    with Journal(journal, _make_header(schedule, conditions)) as file:
+        finished = _read_finished(file, game, schedule.lineups, keep_thoughts=True)
+    if len(finished) < len(schedule.lineups):
+        return None
+    return tuple(finished[index] for index in sorted(finished))
 
 
 @dataclass(frozen=True)
-class PlayHere:
-    """Plays the games with the given indices, with the agents of this process."""
+class LocalPlay:
+    """Plays games with the agents of this process."""
 
     game: Game
     lineups: Sequence[Lineup]
     conditions: Conditions
 
     def __call__(self, indices: Sequence[int], report: Report) -> None:
-        """Reports each record, and the progress after each round."""
+        """Plays the games with these indices; reports each record, and the progress after each round."""
         games = play_games(self.game, self.lineups, self.conditions, indices=indices, on_progress=report)
         with closing(games):
             for record in games:
@@ -111,15 +113,15 @@ class PlayHere:
 
 
 @dataclass(frozen=True)
-class PlayThere:
-    """Creates the agents in the process that calls it, and plays with them."""
+class RemotePlay:
+    """Creates the agents anew in the process that plays, and plays with them."""
 
     remake: Remake
     conditions: Conditions
 
     def __call__(self, indices: Sequence[int], report: Report) -> None:
         """Reports as `PlayHere` does."""
-        PlayHere(*self.remake(), self.conditions)(indices, report)
+        LocalPlay(*self.remake(), self.conditions)(indices, report)
 
 
 def _play(
@@ -129,7 +131,7 @@ def _play(
     indices: Sequence[int],
     share: int | None,
     workers: Workers,
-    hear: Callable[[int, Any], None],
+    on_message: Callable[[int, Any], None],
 ) -> None:
     num_workers = 1 if schedule.remake is None else min(workers.count, len(indices))
     if share is not None:
@@ -142,18 +144,18 @@ def _play(
         if num_workers > 1:
             conditions = replace(conditions, max_parallel=max(1, conditions.max_parallel // workers.count))
     if schedule.remake is None or len(shares) <= 1:
-        InProcess().map(PlayHere(game, schedule.lineups, conditions), shares, on_report=hear)
+        InProcess().map(LocalPlay(game, schedule.lineups, conditions), shares, on_report=on_message)
     else:
         # Agents are created for each share, in this process too: what they remember of other shares must not have an
         # effect.
-        workers.map(PlayThere(schedule.remake, conditions), shares, on_report=hear)
+        workers.map(RemotePlay(schedule.remake, conditions), shares, on_report=on_message)
 
 
-class _Decided(Exception):
+class _MatchDecided(Exception):
     pass
 
 
-class _Played:
+class _OrderedGames:
     """Collects games as they finish, and returns them to the order of the schedule."""
 
     def __init__(self, stop: Callable[[GameRecord], bool] | None) -> None:
@@ -168,14 +170,14 @@ class _Played:
         while (following := self.early.pop(len(self.in_order), None)) is not None:
             self.in_order.append(following)
             if self._stop is not None and self._stop(following):
-                raise _Decided
+                raise _MatchDecided
 
 
-def _header(schedule: Schedule, conditions: Conditions) -> dict[str, Any]:
+def _make_header(schedule: Schedule, conditions: Conditions) -> dict[str, Any]:
     return {**schedule.header, **conditions.to_json(), "identity": dict(schedule.identity)}
 
 
-def _sum(num_finished: int, states: Sequence[Progress]) -> Progress:
+def _total_progress(num_finished: int, states: Sequence[Progress]) -> Progress:
     return Progress(
         num_finished=num_finished,
         num_running=sum(state.num_running for state in states),
@@ -183,25 +185,27 @@ def _sum(num_finished: int, states: Sequence[Progress]) -> Progress:
     )
 
 
-def _finished(journal: Journal, game: Game, lineups: Sequence[Lineup], keep_thoughts: bool) -> dict[int, GameRecord]:
-    done: dict[int, GameRecord] = {}
-    for number, line in enumerate(journal.take(), start=2):
-        record = _record(journal.path, number, line)
+def _read_finished(
+    journal: Journal, game: Game, lineups: Sequence[Lineup], keep_thoughts: bool
+) -> dict[int, GameRecord]:
+    finished: dict[int, GameRecord] = {}
+    for number, line in enumerate(journal.pop_lines(), start=2):
+        record = _parse_record(journal.path, number, line)
         if not keep_thoughts:
             record = replace(record, decisions=())
-        if record.index in done and record != done[record.index]:
+        if record.index in finished and record != finished[record.index]:
             raise DamagedFile(
                 f"{journal.path}, line {number}: game {record.index} stands there before, and was another; remove one "
                 "of the two lines"
             )
         # The file may be of an interrupted longer match.
         if record.index < len(lineups):
-            _check(journal.path, number, record, game, lineups[record.index])
-            done[record.index] = record
-    return done
+            _check_record(journal.path, number, record, game, lineups[record.index])
+            finished[record.index] = record
+    return finished
 
 
-def _record(path: Path, number: int, line: dict[str, Any]) -> GameRecord:
+def _parse_record(path: Path, number: int, line: dict[str, Any]) -> GameRecord:
     try:
         return GameRecord.from_json(line)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -210,12 +214,12 @@ def _record(path: Path, number: int, line: dict[str, Any]) -> GameRecord:
         ) from error
 
 
-def _check(path: Path, number: int, record: GameRecord, game: Game, lineup: Lineup) -> None:
-    found = (record.label, record.opening, record.focus, list(record.agents))
+def _check_record(path: Path, number: int, record: GameRecord, game: Game, lineup: Lineup) -> None:
+    actual = (record.label, record.opening, record.focus, list(record.agents))
     expected = (lineup.label, lineup.opening_name, lineup.focus, [agent.name for agent in lineup.agents])
-    if found != expected:
+    if actual != expected:
         raise ForeignData(
-            f"{path}, line {number}: expected game {record.index} to be {expected}, got {found}; these are games of "
+            f"{path}, line {number}: expected game {record.index} to be {expected}, got {actual}; these are games of "
             "another match, or from other openings: give another file or remove this one"
         )
     start = lineup.start(game)

@@ -17,12 +17,12 @@ from moemcts.errors import unknown_name
 
 _ELO_PER_NAT = 400 / math.log(10)
 _Z95 = 1.959963984540054
-_HIDDEN = (math.log(20) / _Z95) ** 2
+_NUM_UNOBSERVED = (math.log(20) / _Z95) ** 2
 """Variance of the number of boards that may differ from the rest unobserved: 5 % of samples miss all of an expected ln
 20, which is taken as 1.96 standard errors. Such samples err to one side only."""
-_PRESUMED = 0.1
+_PRIOR_BOARDS = 0.1
 """Weight of a hypothetical board with the largest possible difference, added to the observed ones."""
-_LEAST = 1e-9
+_MIN_INFORMATION = 1e-9
 """Lower limit of an agent's information, which is zero if it meets only itself."""
 _Kind = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
 """The result of a game: groups and the unranked."""
@@ -45,9 +45,9 @@ class Ranking:
 
 def ranking_of(names: Sequence[str], returns: Sequence[float], board: str = "") -> Ranking:
     """Returns the ranking by returns; several with the lowest return are unranked if others have a higher one."""
-    order = sorted(range(len(names)), key=lambda player: -returns[player])
+    players = sorted(range(len(names)), key=lambda player: -returns[player])
     groups = [
-        tuple(names[player] for player in group) for _, group in groupby(order, key=lambda player: returns[player])
+        tuple(names[player] for player in group) for _, group in groupby(players, key=lambda player: returns[player])
     ]
     if len(groups) > 1 and len(groups[-1]) > 1:
         return Ranking(tuple(groups[:-1]), groups[-1], board)
@@ -112,27 +112,32 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     """
     games = list(rankings)
     kinds: dict[_Kind, int] = {}
-    kind_of = [kinds.setdefault((game.groups, game.unranked), len(kinds)) for game in games]
-    likelihood = _Likelihood.of(list(kinds), np.bincount(kind_of, minlength=len(kinds)), prior_games)
+    kind_of_game = [kinds.setdefault((game.groups, game.unranked), len(kinds)) for game in games]
+    likelihood = _Likelihood.of(list(kinds), np.bincount(kind_of_game, minlength=len(kinds)), prior_games)
     names = likelihood.names
     if not names:
         raise ValueError("expected games of at least two agents, got none")
     if prior_games <= 0:
         raise ValueError(f"expected a positive number of prior games, got {prior_games}")
-    found = likelihood.maximum()
+    log_strengths = likelihood.maximize()
     boards: dict[Hashable, int] = {}
-    board_of = [boards.setdefault(game.board or number, len(boards)) for number, game in enumerate(games)]
+    board_of_game = [boards.setdefault(game.board or number, len(boards)) for number, game in enumerate(games)]
     sums, seats = np.zeros((2, len(boards), len(names)))
-    np.add.at(sums, board_of, likelihood.scores(found)[kind_of])
-    np.add.at(seats, board_of, likelihood.plays[kind_of])
-    _, information = likelihood.slope(found)
-    spread = sums.T @ sums * (len(boards) / max(len(boards) - 1, 1)) + likelihood.doubt(found, sums, seats)
+    np.add.at(sums, board_of_game, likelihood.scores(log_strengths)[kind_of_game])
+    np.add.at(seats, board_of_game, likelihood.participation[kind_of_game])
+    _, information = likelihood.derivatives(log_strengths)
+    score_covariance = sums.T @ sums * (len(boards) / max(len(boards) - 1, 1))
+    score_covariance += likelihood.missing_variance(log_strengths, sums, seats)
     # Differences between agents that no games connect are determined by the prior alone.
-    spread += information - likelihood.information(found)
+    score_covariance += information - likelihood.information(log_strengths)
     centre = np.eye(len(names)) - 1 / len(names)
-    half = centre @ np.linalg.inv(information)
+    projected_inverse = centre @ np.linalg.inv(information)
     return Ratings(
-        names, _ELO_PER_NAT * (centre @ found), _ELO_PER_NAT**2 * half @ spread @ half.T, len(games), len(boards)
+        names,
+        _ELO_PER_NAT * (centre @ log_strengths),
+        _ELO_PER_NAT**2 * projected_inverse @ score_covariance @ projected_inverse.T,
+        len(games),
+        len(boards),
     )
 
 
@@ -142,14 +147,14 @@ def _stages(kind: _Kind) -> Iterable[tuple[tuple[str, ...], str, float]]:
     behind = [name for group in groups for name in group] + list(unranked)
     for group in groups:
         behind = behind[len(group) :]
-        for left, firsts, weight in _choices(group):
+        for left, firsts, weight in _tie_orders(group):
             risk = tuple(sorted([*left, *behind]))
             if len(risk) > 1:
                 for first in firsts:
                     yield risk, first, weight
 
 
-def _choices(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str], float]]:
+def _tie_orders(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str], float]]:
     """Yields which of a tied group may be left, which of these may come first, and the weight of each."""
     num_tied = len(group)
     if num_tied > MAX_ORDERED:
@@ -207,7 +212,7 @@ class _Likelihood:
         total = self._wins @ log_strengths - self._all_weights @ np.log(self.members @ np.exp(log_strengths))
         return float(total - self.prior_games * np.logaddexp(0, log_strengths).sum())
 
-    def slope(self, log_strengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def derivatives(self, log_strengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the gradient `[n]` and the information, the negative Hessian, `[n, n]`."""
         chance = 1 / (1 + np.exp(-log_strengths))
         gradient = self._wins - self._all_weights @ self._shares(log_strengths) - self.prior_games * chance
@@ -221,11 +226,11 @@ class _Likelihood:
 
     def scores(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns the gradient contributed by one game of each kind, `[kinds, n]`."""
-        found = self.firsts.copy()
-        np.subtract.at(found, self.kind_of, self.weights[:, None] * self._shares(log_strengths))
-        return found
+        scores = self.firsts.copy()
+        np.subtract.at(scores, self.kind_of, self.weights[:, None] * self._shares(log_strengths))
+        return scores
 
-    def doubt(
+    def missing_variance(
         self, log_strengths: NDArray[np.float64], sums: NDArray[np.float64], seats: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Returns the possible deficit of the squared scores, `[n, n]`, due to results that were possible but did not
@@ -235,38 +240,40 @@ class _Likelihood:
         each agent, `_HIDDEN` boards are assumed, of the typical size of its observed squares; if it has none, all games
         of such a board may have the opposite result. The deficit is at most that of all games on a board being one.
         """
-        now, even = self.information(log_strengths), self.information(np.zeros(len(self.names)))
+        information, even_information = self.information(log_strengths), self.information(np.zeros(len(self.names)))
         num_games = seats.sum(axis=0)
         games_per_board = num_games / (seats > 0).sum(axis=0)
-        most = games_per_board**2 * np.maximum(np.diag(even) / num_games, _LEAST)
+        max_squares = games_per_board**2 * np.maximum(np.diag(even_information) / num_games, _MIN_INFORMATION)
         squares = sums**2
-        typical = ((squares**2).sum(axis=0) + _PRESUMED * most**2) / (squares.sum(axis=0) + _PRESUMED * most)
-        shares = np.minimum(games_per_board, _HIDDEN * typical / np.maximum(np.diag(now), _LEAST))
+        square_sum = squares.sum(axis=0) + _PRIOR_BOARDS * max_squares
+        typical_square = ((squares**2).sum(axis=0) + _PRIOR_BOARDS * max_squares**2) / square_sum
+        hidden = _NUM_UNOBSERVED * typical_square / np.maximum(np.diag(information), _MIN_INFORMATION)
+        hidden = np.minimum(games_per_board, hidden)
         # Distributed over pairs of agents, so that it adds nothing to the sum of strengths, which is certain.
-        links = -now * np.maximum.outer(shares, shares)
-        np.fill_diagonal(links, 0)
-        return np.asarray(np.diag(links.sum(axis=1)) - links)
+        pairwise = -information * np.maximum.outer(hidden, hidden)
+        np.fill_diagonal(pairwise, 0)
+        return np.asarray(np.diag(pairwise.sum(axis=1)) - pairwise)
 
-    def maximum(self) -> NDArray[np.float64]:
+    def maximize(self) -> NDArray[np.float64]:
         """Returns the log strengths by Newton's method with step halving; the function is strictly concave."""
-        found = np.zeros(len(self.names))
-        value = self.value(found)
+        log_strengths = np.zeros(len(self.names))
+        value = self.value(log_strengths)
         for _ in range(200):
-            gradient, information = self.slope(found)
+            gradient, information = self.derivatives(log_strengths)
             step = np.linalg.solve(information, gradient)
-            while (reached := self.value(found + step)) < value and np.abs(step).max() > 1e-12:
+            while (new_value := self.value(log_strengths + step)) < value and np.abs(step).max() > 1e-12:
                 step /= 2
-            found, value = found + step, max(value, reached)
+            log_strengths, value = log_strengths + step, max(value, new_value)
             if np.abs(step).max() < 1e-10:
                 break
-        return found
+        return log_strengths
 
     @cached_property
-    def plays(self) -> NDArray[np.float64]:
+    def participation(self) -> NDArray[np.float64]:
         """`[kinds, n]`: 1 for each agent in a game."""
-        found = np.zeros_like(self.firsts)
-        np.maximum.at(found, self.kind_of, self.members > 0)
-        return found
+        participation = np.zeros_like(self.firsts)
+        np.maximum.at(participation, self.kind_of, self.members > 0)
+        return participation
 
     @cached_property
     def _wins(self) -> NDArray[np.float64]:

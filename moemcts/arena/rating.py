@@ -66,8 +66,9 @@ class EloRange:
     @classmethod
     def of(cls, score: float, interval: Sequence[float]) -> EloRange:
         """Converts a score and the two ends of its interval, in [0, 1]."""
-        value, low, high = (elo_of_score(one) if 0 < one < 1 else None for one in (score, *interval))
-        return cls(next((one for one in (value, low, high) if one is not None), 0.0), low, high)
+        value, low, high = (_finite_elo(bound) for bound in (score, *interval))
+        finite = [elo for elo in (value, low, high) if elo is not None]
+        return cls(finite[0] if finite else 0.0, low, high)
 
     @property
     def interval_text(self) -> str:
@@ -105,7 +106,7 @@ def pentanomial_elo(pairs: Sequence[int]) -> Elo:
     The pair is the unit, so that the influence of the opening on both games is not counted as evidence twice (fastchess
     and fishtest do the same).
     """
-    return _elo_of_counts(_five(pairs), num_games_each=2, quantile=_Z95_TWO_SIDED)
+    return _elo_of_counts(_check_pairs(pairs), num_games_each=2, quantile=_Z95_TWO_SIDED)
 
 
 def student_elo(scores: Sequence[float], boards: Sequence[str] | None = None) -> EloRange:
@@ -126,7 +127,7 @@ def normalized_elo(counts: Sequence[int]) -> tuple[float, float] | None:
     It is the score minus one half, in standard deviations of a game, times `ELO_PER_SIGMA`, as fastchess prints it
     (Source: Van den Bergh, as `ELO_PER_SIGMA`). None if all results are equal, as there is no deviation to measure in.
     """
-    total, mean, variance = _moments([float(_count(count)) for count in counts])
+    total, mean, variance = _moments([float(_check_count(count)) for count in counts])
     if not variance:
         return None
     unit = ELO_PER_SIGMA / math.sqrt(variance * _games_per_entry(counts))
@@ -155,9 +156,9 @@ class Sprt:
     games."""
 
     def __post_init__(self) -> None:
-        for elo in (self.elo0, self.elo1):
-            if not -MAX_ELO <= elo <= MAX_ELO:
-                raise ValueError(f"expected differences between -{MAX_ELO} and {MAX_ELO} Elo, got {elo}")
+        for difference in (self.elo0, self.elo1):
+            if not -MAX_ELO <= difference <= MAX_ELO:
+                raise ValueError(f"expected differences between -{MAX_ELO} and {MAX_ELO} Elo, got {difference}")
         if not self.elo0 < self.elo1:
             raise ValueError(f"expected elo0 < elo1, got {self.elo0} and {self.elo1}")
         if not (self.alpha > 0 and self.beta > 0 and self.alpha + self.beta < 1):
@@ -188,7 +189,7 @@ def log_likelihood_ratio(counts: Sequence[int], elo0: float, elo1: float, model:
     """
     if not any(counts):
         return 0.0
-    weights = _regular(counts)
+    weights = _regularized(counts)
     total = sum(weights)
     observed = [weight / total for weight in weights]
     if model != "normalized":
@@ -196,11 +197,15 @@ def log_likelihood_ratio(counts: Sequence[int], elo0: float, elo1: float, model:
     else:
         scale = math.sqrt(_games_per_entry(counts)) / ELO_PER_SIGMA
         likely = [_likeliest_with_t_value(observed, value * scale) for value in (elo0, elo1)]
-    return total * sum(p * math.log(one / zero) for p, zero, one in zip(observed, likely[0], likely[1], strict=True))
+    return total * sum(p * math.log(p1 / p0) for p, p0, p1 in zip(observed, likely[0], likely[1], strict=True))
+
+
+def _finite_elo(score: float) -> float | None:
+    return elo_of_score(score) if 0 < score < 1 else None
 
 
 def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: float) -> Elo:
-    total, mean, variance = _moments([float(_count(count)) for count in counts])
+    total, mean, variance = _moments([float(_check_count(count)) for count in counts])
     if not total:
         raise ValueError("expected results of at least one game, got none")
     num_games = round(total) * num_games_each
@@ -220,19 +225,25 @@ def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: floa
     missed = 0.0 if variance else share_missed(total)
     low, high = mean - (quantile * spread or missed * mean), mean + (quantile * spread or missed * (1 - mean))
     if mean == 0.5 and low <= 0:
-        low = _least_score(mean, total, 0.025)
+        low = _lower_score_bound(mean, total, 0.025)
         high = 1 - low
     difference = elo_of_score(mean)
     if low > 0 and high < 1:
         bounds = elo_of_score(low), elo_of_score(high)
         error = (bounds[1] - bounds[0]) / 2
         return Elo(difference=difference, error=error, low=bounds[0], high=bounds[1], num_games=num_games)
-    bound = elo_of_score(_least_score(max(mean, 1 - mean), total, 0.05))
-    ends: dict[str, float | None] = {"low": bound, "high": None} if mean >= 0.5 else {"low": None, "high": -bound}
-    return Elo(difference=difference, error=None, num_games=num_games, **ends)
+    bound = elo_of_score(_lower_score_bound(max(mean, 1 - mean), total, 0.05))
+    only_low = mean >= 0.5
+    return Elo(
+        difference=difference,
+        error=None,
+        low=bound if only_low else None,
+        high=None if only_low else -bound,
+        num_games=num_games,
+    )
 
 
-def _least_score(mean: float, total: float, share: float) -> float:
+def _lower_score_bound(mean: float, total: float, share: float) -> float:
     """Returns the score below which the given share of matches would do as well, if every entry were a win or a loss.
 
     Clopper and Pearson's bound (1934) with a fractional number of wins: for a given mean, nothing has more variance,
@@ -264,20 +275,20 @@ def _cutechess_quantile(p: float) -> float:
     return math.sqrt(2) * math.copysign(math.sqrt(math.sqrt(b * b - log / a) - b), x)
 
 
-def _five(pairs: Sequence[int]) -> Sequence[int]:
+def _check_pairs(pairs: Sequence[int]) -> Sequence[int]:
     if len(pairs) != 5:
         raise ValueError(f"expected five counts of pairs, with 0, 1/2, 1, 3/2 and 2 points, got {list(pairs)}")
     return pairs
 
 
-def _count(count: int) -> int:
+def _check_count(count: int) -> int:
     if count < 0:
         raise ValueError(f"expected counts of games, got {count}")
     return count
 
 
-def _regular(counts: Sequence[int]) -> list[float]:
-    return [_count(count) or 1e-3 for count in counts]
+def _regularized(counts: Sequence[int]) -> list[float]:
+    return [_check_count(count) or 1e-3 for count in counts]
 
 
 def _games_per_entry(counts: Sequence[int]) -> int:
@@ -314,14 +325,14 @@ def _tilted(observed: Sequence[float], gradient: Sequence[float]) -> list[float]
         return sum(q * g / (1 + theta * g) for q, g in zip(observed, gradient, strict=True))
 
     # Between these poles, it decreases from +inf to -inf.
-    theta = _root(mean_gradient, -1 / max(gradient), -1 / min(gradient))
+    theta = _find_root(mean_gradient, -1 / max(gradient), -1 / min(gradient))
     return [q / (1 + theta * g) for q, g in zip(observed, gradient, strict=True)]
 
 
-def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+def _find_root(decreasing: Callable[[float], float], low: float, high: float) -> float:
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+        low, high = (middle, high) if decreasing(middle) > 0 else (low, middle)
     return (low + high) / 2

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Self, get_args
 
 from moemcts.agents import Agent, Decision
-from moemcts.arena.openings import guarded
+from moemcts.arena.openings import convert_game_errors
 from moemcts.arena.outcomes import Outcome
 from moemcts.game import Action, Game, Player, State, first_state
 from moemcts.given import whole_key
@@ -35,7 +35,7 @@ class Lineup:
 
     def start(self, game: Game) -> State:
         """Returns the start position; raises GameFailure if the game raises an error."""
-        with guarded(game):
+        with convert_game_errors(game):
             return first_state(game, self.opening) if isinstance(self.opening, int) else self.opening
 
 
@@ -78,36 +78,29 @@ class GameRecord:
         values["moves"] = " ".join(",".join(map(str, joint)) for joint in self.moves)
         del values["decisions"]
         if self.decisions:
-            values["thoughts"] = [[_thought(decision) for decision in joint] for joint in self.decisions]
+            values["thoughts"] = [[_thought_values(decision) for decision in joint] for joint in self.decisions]
         return values | {"agents": list(self.agents), "returns": list(self.returns)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Returns the record from output of `to_json`; raises KeyError, TypeError or ValueError for anything else."""
-        read = {
+        _check_types(values)
+        kept = {
             entry.name: values[entry.name] for entry in fields(cls) if entry.default is MISSING or entry.name in values
         }
-        for name in ("index", "plies"):
-            if type(read[name]) is not int or read[name] < 0:
-                raise ValueError(f"expected {name} as a whole number, got {read[name]!r}")
-        for name in ("label", "opening", "termination", "failure"):
-            if not isinstance(read.get(name, ""), str):
-                raise ValueError(f"expected {name} as text, got {read[name]!r:.40}")
-        if read["outcome"] is not None and read["outcome"] not in get_args(Outcome):
-            raise ValueError(f"expected an outcome {', '.join(get_args(Outcome))} or none, got {read['outcome']!r:.40}")
-        read["start_key"] = int(values["start_key"], 16)
-        read["agents"] = tuple(values["agents"])
-        read["returns"] = tuple(map(float, values["returns"]))
+        agents, returns = tuple(values["agents"]), tuple(map(float, values["returns"]))
         is_list = isinstance(values["returns"], list)
-        if not is_list or len(read["returns"]) != len(read["agents"]) or not all(map(math.isfinite, read["returns"])):
-            raise ValueError(f"expected {len(read['agents'])} returns, one per player, got {values['returns']}")
-        read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
-        thoughts = values.get("thoughts") or ()
-        read["decisions"] = tuple(
-            tuple(_decision(action, thought) for action, thought in zip(joint, known, strict=True))
-            for joint, known in zip(read["moves"] if thoughts else (), thoughts, strict=True)
-        )
-        return cls(**read)
+        if not is_list or len(returns) != len(agents) or not all(map(math.isfinite, returns)):
+            raise ValueError(f"expected {len(agents)} returns, one per player, got {values['returns']}")
+        moves = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
+        parsed = {
+            "start_key": int(values["start_key"], 16),
+            "agents": agents,
+            "returns": returns,
+            "moves": moves,
+            "decisions": _parse_decisions(moves, values.get("thoughts") or ()),
+        }
+        return cls(**kept | parsed)
 
 
 def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
@@ -129,7 +122,7 @@ def key_of(start: State) -> int:
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:
     """Returns how many games repeat an earlier one: same agents in the same seats, same start, same moves."""
-    return len(games) - len(set(map(_course, games)))
+    return len(games) - len(set(map(_game_key, games)))
 
 
 def informative(games: Sequence[GameRecord]) -> list[GameRecord]:
@@ -138,16 +131,16 @@ def informative(games: Sequence[GameRecord]) -> list[GameRecord]:
 
     Repeated starts decide this: the agents count as deterministic unless a start was played in more than one way.
     """
-    courses = Courses()
-    distinct = [game for game in games if courses.is_new(game)]
-    return distinct if courses.are_fixed else list(games)
+    repeats = RepeatedStarts()
+    distinct = [game for game in games if repeats.is_new(game)]
+    return distinct if repeats.is_deterministic else list(games)
 
 
-class Courses:
+class RepeatedStarts:
     """The different ways in which each start was played by the same agents."""
 
     def __init__(self) -> None:
-        self.are_fixed = True
+        self.is_deterministic = True
         """Whether all repeated starts seen so far were played as before."""
         self._moves: dict[Hashable, tuple[tuple[int, ...], ...]] = {}
 
@@ -157,7 +150,7 @@ class Courses:
         if start not in self._moves:
             self._moves[start] = game.moves
             return True
-        self.are_fixed &= self._moves[start] == game.moves
+        self.is_deterministic &= self._moves[start] == game.moves
         return False
 
 
@@ -166,15 +159,18 @@ def boards_of(games: Sequence[GameRecord]) -> list[str]:
 
     An opening that was drawn twice is played the same way by deterministic agents, which makes it a single observation.
     """
-    first: dict[Hashable, str] = {}
-    boards = {opening: first.setdefault(alike, opening) for opening, alike in _courses(games).items()}
+    board_by_games: dict[Hashable, str] = {}
+    boards = {
+        opening: board_by_games.setdefault(distinct_games, opening)
+        for opening, distinct_games in _distinct_games(games).items()
+    }
     return [boards[game.opening] for game in games]
 
 
 def observations_of(games: Sequence[GameRecord]) -> list[Hashable]:
     """Returns a key for each game, equal for those that are one observation: a seat on one board of `boards_of`."""
-    courses = _courses(games)
-    return [(courses[game.opening], game.focus) for game in games]
+    distinct_games = _distinct_games(games)
+    return [(distinct_games[game.opening], game.focus) for game in games]
 
 
 def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
@@ -183,27 +179,51 @@ def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
     return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
 
 
-def _courses(games: Sequence[GameRecord]) -> dict[str, frozenset[Hashable]]:
-    """Returns the distinct games that were played on each opening."""
-    played: dict[str, set[Hashable]] = {}
+def _distinct_games(games: Sequence[GameRecord]) -> dict[str, frozenset[Hashable]]:
+    """Returns the keys of the distinct games that were played on each opening."""
+    keys: defaultdict[str, set[Hashable]] = defaultdict(set)
     for game in games:
-        played.setdefault(game.opening, set()).add(_course(game))
-    return {opening: frozenset(alike) for opening, alike in played.items()}
+        keys[game.opening].add(_game_key(game))
+    return {opening: frozenset(distinct) for opening, distinct in keys.items()}
 
 
-def _course(game: GameRecord) -> Hashable:
+def _game_key(game: GameRecord) -> Hashable:
     """Returns a key of a game, equal for games that repeat each other."""
     return game.agents, game.label, game.focus, game.start_key, game.moves
 
 
-def _thought(decision: Decision) -> list[Any] | None:
+def _thought_values(decision: Decision) -> list[Any] | None:
     """Returns what is stored of a decision besides its action; None without a value."""
     if decision.value is None:
         return None
     return [getattr(decision, name) for name in THOUGHT_FIELDS]
 
 
-def _decision(action: Action, thought: Sequence[Any] | None) -> Decision:
+def _check_types(values: dict[str, Any]) -> None:
+    """Raises ValueError for an entry of the wrong type, KeyError for one that is missing."""
+    for name in ("index", "plies"):
+        if type(values[name]) is not int or values[name] < 0:
+            raise ValueError(f"expected {name} as a whole number, got {values[name]!r}")
+    for name in ("label", "opening", "termination", "failure"):
+        if not isinstance(values.get(name, ""), str):
+            raise ValueError(f"expected {name} as text, got {values[name]!r:.40}")
+    if values["outcome"] is not None and values["outcome"] not in get_args(Outcome):
+        raise ValueError(f"expected an outcome {', '.join(get_args(Outcome))} or none, got {values['outcome']!r:.40}")
+
+
+def _parse_decisions(
+    moves: Sequence[Sequence[Action]], thoughts: Sequence[Sequence[Sequence[Any] | None]]
+) -> tuple[tuple[Decision, ...], ...]:
+    """Returns the decisions of each ply from what is stored of them; empty if nothing is."""
+    if not thoughts:
+        return ()
+    return tuple(
+        tuple(_parse_decision(action, thought) for action, thought in zip(joint, ply_thoughts, strict=True))
+        for joint, ply_thoughts in zip(moves, thoughts, strict=True)
+    )
+
+
+def _parse_decision(action: Action, thought: Sequence[Any] | None) -> Decision:
     if thought is None:
         return Decision(action=action)
     value, simulations, nodes, depth, phase, expert = thought

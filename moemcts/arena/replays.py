@@ -40,8 +40,8 @@ class Replay:
         state = self.start
         for ply, joint in enumerate(self.record.moves):
             players = state.active_players
-            known = self.record.decisions
-            decisions = known[ply] if known else [Decision(action=action) for action in joint]
+            recorded = self.record.decisions
+            decisions = recorded[ply] if recorded else [Decision(action=action) for action in joint]
             yield (
                 state,
                 [

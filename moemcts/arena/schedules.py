@@ -75,7 +75,7 @@ def match_schedule(
     are too few openings.
     """
     num_players = game.spec.num_players
-    others = _field(field, num_players)
+    others = _other_agents(field, num_players)
     names = tuple(arms)
     if not names:
         raise ValueError("expected at least one arm, got none")
@@ -87,7 +87,7 @@ def match_schedule(
         )
     lineups = [
         Lineup(
-            agents=_seated(arms[name], others, seat),
+            agents=_seat_agents(arms[name], others, seat),
             opening=boards[board].start,
             opening_name=boards[board].name,
             seed=board * num_players + seat,
@@ -167,26 +167,27 @@ def duel_schedule(
 def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
     """Returns the seatings of the games on one opening, each by player; see `duel_schedule`."""
     sides = game.spec.sides
-    named = tuple(seating) or seating_of(game, names)
-    _check_seating(named, names, game.spec.num_players)
+    first_seating = tuple(seating) or seating_of(game, names)
+    _check_seating(first_seating, names, game.spec.num_players)
     for side in sides:
-        if len({named[player] for player in side}) > 1:
+        if len({first_seating[player] for player in side}) > 1:
             raise ValueError(
-                f"expected the same agent for all members of a team, got {' '.join(named[player] for player in side)}"
+                "expected the same agent for all members of a team, got "
+                f"{' '.join(first_seating[player] for player in side)}"
             )
-    first = tuple(named[side[0]] for side in sides)
+    by_side = tuple(first_seating[side[0]] for side in sides)
     # Rotated by 0, 1, ... sides, without repetitions.
-    turned = [first[-shift:] + first[:-shift] if shift else first for shift in range(len(first))]
-    return tuple(dict.fromkeys(seating_of(game, one) for one in turned))
+    rotations = [by_side[len(sides) - shift :] + by_side[: len(sides) - shift] for shift in range(len(sides))]
+    return tuple(dict.fromkeys(seating_of(game, rotation) for rotation in rotations))
 
 
 def seating_of(game: Game, names: Sequence[str]) -> tuple[str, ...]:
     """Returns the agent in each seat, by player, if agents take the sides in turn; empty without names."""
-    found = [""] * (game.spec.num_players if names else 0)
+    seating = [""] * (game.spec.num_players if names else 0)
     for number, side in enumerate(game.spec.sides if names else ()):
         for player in side:
-            found[player] = names[number % len(names)]
-    return tuple(found)
+            seating[player] = names[number % len(names)]
+    return tuple(seating)
 
 
 def _check_seating(seating: Sequence[str], names: Sequence[str], num_players: int) -> None:
@@ -202,13 +203,13 @@ def _check_seating(seating: Sequence[str], names: Sequence[str], num_players: in
         )
 
 
-def _seated(agent: Agent, others: Sequence[Agent], seat: Player) -> list[Agent]:
+def _seat_agents(agent: Agent, others: Sequence[Agent], seat: Player) -> list[Agent]:
     # The field is ordered starting from the seat after the arm's.
     num_players = len(others) + 1
     return [agent if player == seat else others[(player - seat) % num_players - 1] for player in range(num_players)]
 
 
-def _field(field: Agent | Sequence[Agent], num_players: int) -> Sequence[Agent]:
+def _other_agents(field: Agent | Sequence[Agent], num_players: int) -> Sequence[Agent]:
     if not isinstance(field, Sequence):
         return [field] * (num_players - 1)
     if len(field) != num_players - 1:

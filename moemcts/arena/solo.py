@@ -17,7 +17,7 @@ from moemcts.arena.intervals import (
     sign_flip_test,
 )
 from moemcts.arena.match import MatchResult
-from moemcts.arena.outcomes import Tally, better, outcome_of
+from moemcts.arena.outcomes import Tally, outcome_of, pairwise_score
 from moemcts.arena.ranking import Ranking, ranking_of
 from moemcts.arena.rating import SprtDecision
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates, terminations
@@ -49,13 +49,13 @@ class Gain:
     @property
     def signs(self) -> tuple[float, ...]:
         """Per pair of games: 1 if the arm's return was higher, -1 if the baseline's, else 0."""
-        return tuple(float((one > 0) - (one < 0)) for one in self.differences)
+        return tuple(float((difference > 0) - (difference < 0)) for difference in self.differences)
 
     @property
     def verdict(self) -> str:
         """One sentence on the difference of returns."""
-        found = self.returns
-        return verdict(found.mean, found.interval, found.num_observations, unit=UNIT, digits=2)
+        returns = self.returns
+        return verdict(returns.mean, returns.interval, returns.num_observations, unit=UNIT, digits=2)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the gain as JSON values, without individual pairs."""
@@ -83,7 +83,7 @@ class SoloResult:
         return self.match.records
 
     @cached_property
-    def reach(self) -> float:
+    def max_abs_return(self) -> float:
         """The largest absolute value of an observed return, or that of a return of 1 if all are zero.
 
         Undiscounted rewards may sum to more than 1.
@@ -103,11 +103,11 @@ class SoloResult:
     def returns(self, arm: str) -> tuple[list[float], list[str]]:
         """Returns an arm's return in each game, and the boards."""
         games = self.match.games(arm)
-        return [self._got(game) for game in games], boards_of(games)
+        return [self._game_return(game) for game in games], boards_of(games)
 
     def mean_return(self, arm: str) -> Estimate:
         """Returns an arm's mean return; boards are the independent unit."""
-        return mean_of_returns(*self.returns(arm), reach=self.reach)
+        return mean_of_returns(*self.returns(arm), max_abs_return=self.max_abs_return)
 
     def mean_plies(self, arm: str) -> float:
         """Returns the mean length of an arm's games."""
@@ -121,9 +121,9 @@ class SoloResult:
         return Gain(
             arm=arm,
             baseline=baseline,
-            returns=mean_of_returns(differences, boards, reach=2 * self.reach),
+            returns=mean_of_returns(differences, boards, max_abs_return=2 * self.max_abs_return),
             p_value=sign_flip_test(differences, boards),
-            more=Tally.of([outcome_of(better(difference, 0.0)) for difference in differences], boards),
+            more=Tally.of([outcome_of(pairwise_score(difference, 0.0)) for difference in differences], boards),
             differences=tuple(differences),
             boards=boards,
         )
@@ -131,7 +131,7 @@ class SoloResult:
     def scores(self, arm: str) -> list[float]:
         """Returns 1 for each start from which an arm's return was higher than another's, 1/2 if equal, 0 if lower."""
         others = [other for other in self.arms if other != arm]
-        return [better(difference, 0.0) for other in others for difference in self._differences(arm, other)[0]]
+        return [pairwise_score(difference, 0.0) for other in others for difference in self._differences(arm, other)[0]]
 
     def tally(self, arm: str) -> Tally:
         """Returns the tally of these scores, with intervals."""
@@ -187,41 +187,41 @@ class SoloResult:
     def _differences(self, arm: str, other: str) -> tuple[list[float], tuple[str, ...]]:
         """Returns an arm's return minus another's for each pair of games, and the boards."""
         pairs, boards = self.match.pairs(arm, other)
-        return [self._got(ours) - self._got(theirs) for ours, theirs in pairs], boards
+        return [self._game_return(ours) - self._game_return(theirs) for ours, theirs in pairs], boards
 
-    def _got(self, game: GameRecord) -> float:
+    def _game_return(self, game: GameRecord) -> float:
         return self.score_unit * game.returns[0]
 
 
-def mean_of_returns(values: Sequence[float], boards: Sequence[str], *, reach: float) -> Estimate:
+def mean_of_returns(values: Sequence[float], boards: Sequence[str], *, max_abs_return: float) -> Estimate:
     """Returns the mean of returns, or of differences, with Student's t interval over boards, without clipping.
 
     If all boards agree, or there is only one, that interval is undefined. Then it is that of `mean_interval` for values
     of at most `reach` in absolute value, with its longer side on both sides.
     """
-    found = mean_interval(values, boards, bounds=UNBOUNDED)
-    if math.isfinite(found.low):
-        return found
-    found = mean_interval(values, boards, bounds=(-reach, reach))
-    margin = max(found.mean - found.low, found.high - found.mean)
-    return replace(found, low=found.mean - margin, high=found.mean + margin)
+    estimate = mean_interval(values, boards, bounds=UNBOUNDED)
+    if math.isfinite(estimate.low):
+        return estimate
+    estimate = mean_interval(values, boards, bounds=(-max_abs_return, max_abs_return))
+    margin = max(estimate.mean - estimate.low, estimate.high - estimate.mean)
+    return replace(estimate, low=estimate.mean - margin, high=estimate.mean + margin)
 
 
 def mean_over_seeds(
-    groups: Sequence[Sequence[float]], boards: Sequence[Sequence[str]], *, reach: float
+    groups: Sequence[Sequence[float]], boards: Sequence[Sequence[str]], *, max_abs_return: float
 ) -> SeedEstimate:
     """Returns the mean of returns, or of differences, over training seeds, see `seed_interval`, without clipping.
 
     If a seed's boards all agree, their variance is as large as `reach` allows. With one seed, it is `mean_of_returns`.
     """
-    found = seed_interval(groups, boards, bounds=(-reach, reach))
-    if not found.covers_seeds:
-        low, high = mean_of_returns(groups[0], boards[0], reach=reach).interval
-        return replace(found, low=low, high=high, own_interval=(low, high))
+    estimate = seed_interval(groups, boards, bounds=(-max_abs_return, max_abs_return))
+    if not estimate.covers_seeds:
+        low, high = mean_of_returns(groups[0], boards[0], max_abs_return=max_abs_return).interval
+        return replace(estimate, low=low, high=high, own_interval=(low, high))
     return pooled_interval(
-        found.seed_means,
-        [found.num_seeds * found.own_variance] * found.num_seeds,
-        num_observations=found.num_observations,
+        estimate.seed_means,
+        [estimate.num_seeds * estimate.own_variance] * estimate.num_seeds,
+        num_observations=estimate.num_observations,
         num_clusters=[len(set(played)) for played in boards],
         bounds=UNBOUNDED,
     )

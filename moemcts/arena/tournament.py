@@ -57,14 +57,14 @@ class TournamentResult:
 
     @property
     def num_games(self) -> int:
-        return sum(len(one.records) for one in self.duels)
+        return sum(len(duel.records) for duel in self.duels)
 
     @cached_property
     def joined(self) -> tuple[DuelResult, ...]:
         """The duels, with those of the same seatings combined, so that repeats of games from earlier rounds do not
         count.
         """
-        return _joined(self.duels)
+        return _join_duels(self.duels)
 
     def ratings(self) -> Ratings:
         """Returns the strengths fitted to all informative games; raises ValueError without games."""
@@ -83,8 +83,10 @@ class TournamentResult:
         for agent in (name, other):
             if agent not in self.names:
                 raise unknown_name("agent", agent, self.names)
-        met = [one.counts(name, other) for one in self.joined if name in one.names and other in one.names]
-        losses, draws, wins = (sum(counts) for counts in zip((0, 0, 0), *met, strict=True))
+        counts_by_duel = [
+            duel.counts(name, other) for duel in self.joined if name in duel.names and other in duel.names
+        ]
+        losses, draws, wins = (sum(counts) for counts in zip((0, 0, 0), *counts_by_duel, strict=True))
         return losses, draws, wins
 
     def elo(self, name: str, other: str) -> Elo | None:
@@ -94,18 +96,18 @@ class TournamentResult:
         half then, and `ratings` determines who is stronger.
         """
         losses, draws, wins = self.counts(name, other)
-        is_even = all(one.is_even for one in self.duels if name in one.names and other in one.names)
+        is_even = all(duel.is_even for duel in self.duels if name in duel.names and other in duel.names)
         return elo(wins, draws, losses) if is_even and losses + draws + wins else None
 
     def to_json(self) -> dict[str, Any]:
         """Returns the statistics as JSON values, without the games."""
-        records = [record for one in self.duels for record in one.records]
+        records = [record for duel in self.duels for record in duel.records]
         failures = [record.failure for record in records if record.failure]
         return {
             "game": self.game,
             "kind": self.kind,
             "num_games": len(records),
-            "num_counted": sum(len(one.informative) for one in self.joined),
+            "num_counted": sum(len(duel.informative) for duel in self.joined),
             "num_duplicates": num_duplicates(records),
             "ratings": self.ratings().to_json() if records else None,
             "crosstable": [self._pair_json(*pair) for pair in combinations(self.names, 2)],
@@ -187,16 +189,16 @@ def play_tournament(
             records = play_match(
                 game,
                 schedule,
-                replace(conditions, seed=_seed(conditions.seed, table)),
+                replace(conditions, seed=_table_seed(conditions.seed, table)),
                 journal=None if folder is None else folder / f"{table.key}.jsonl",
                 callbacks=MatchCallbacks(on_progress=report),
             )
         except ForeignData as error:
             # The tables of a ladder depend on all games before.
-            these = "agents, openings and games a table" if plan.kind == "ladder" else "agents and openings"
+            shared = "agents, openings and games a table" if plan.kind == "ladder" else "agents and openings"
             raise ForeignData(
                 f"{folder} holds the games of a tournament other than that of seed {conditions.seed} with these "
-                f"{these}; resume it with its own settings, or choose another folder ({error})"
+                f"{shared}; resume it with its own settings, or choose another folder ({error})"
             ) from error
         duels.append(DuelResult.of(schedule, records, score=conditions.score))
     return TournamentResult(game.spec.name, plan.kind, names, tuple(duels))
@@ -208,11 +210,11 @@ def _openings(game: Game, plan: TournamentPlan, table: Table) -> Sequence[Openin
     first = table.round * num_openings
     if plan.openings is None:
         return openings_from_seeds(num_openings, first=first)
-    own = plan.openings[first : first + num_openings]
-    return own if len(own) == num_openings else plan.openings
+    round_openings = plan.openings[first : first + num_openings]
+    return round_openings if len(round_openings) == num_openings else plan.openings
 
 
-def _seed(seed: int, table: Table) -> int:
+def _table_seed(seed: int, table: Table) -> int:
     return int.from_bytes(hashlib.blake2b(f"{seed} {table.key}".encode(), digest_size=7).digest())
 
 
@@ -229,7 +231,7 @@ def _tables(
         yield from (Table(together, seating_of(game, together)) for together in combinations(names, size))
     else:
         for number in range(rounds):
-            order = _by_rating(names, duels)
+            order = _sort_by_rating(names, duels)
             tables = _neighbours(order, num_sides, number)
             yield from [Table(together, seating_of(game, together), number) for together in tables]
 
@@ -241,8 +243,8 @@ def _num_tables(kind: Kind, num_agents: int, game: Game, rounds: int) -> int:
     return sum(1 for _ in _tables(kind, names, game, rounds, ()))
 
 
-def _by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str, ...]:
-    rankings = _rankings(_joined(duels))
+def _sort_by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str, ...]:
+    rankings = _rankings(_join_duels(duels))
     if not rankings:
         return names
     ratings = fit_ratings(rankings)
@@ -250,15 +252,15 @@ def _by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str
     return tuple(sorted(names, key=lambda name: -strengths.get(name, 0.0)))
 
 
-def _joined(duels: Sequence[DuelResult]) -> tuple[DuelResult, ...]:
-    alike: dict[frozenset[tuple[str, ...]], list[DuelResult]] = {}
-    for one in duels:
-        alike.setdefault(frozenset(one.seatings), []).append(one)
-    return tuple(map(DuelResult.joined, alike.values()))
+def _join_duels(duels: Sequence[DuelResult]) -> tuple[DuelResult, ...]:
+    by_seatings: dict[frozenset[tuple[str, ...]], list[DuelResult]] = {}
+    for duel in duels:
+        by_seatings.setdefault(frozenset(duel.seatings), []).append(duel)
+    return tuple(map(DuelResult.joined, by_seatings.values()))
 
 
 def _rankings(duels: Sequence[DuelResult]) -> list[Ranking]:
-    return [ranking for one in duels for ranking in one.rankings()]
+    return [ranking for duel in duels for ranking in duel.rankings()]
 
 
 def _neighbours(order: tuple[str, ...], num_sides: int, number: int) -> list[tuple[str, ...]]:

@@ -51,18 +51,18 @@ def verdict(
     return f"{claim}: {numbers}"
 
 
-def elo_verdict(found: EloRange, n: int, observations: str) -> str:
+def elo_verdict(elo: EloRange, n: int, observations: str) -> str:
     """Returns the verdict on an Elo difference, whose interval may lack one end or both."""
-    low, high = found.low, found.high
+    low, high = elo.low, elo.high
     if low is not None and high is not None:
-        return verdict(found.difference, (low, high), n, unit="Elo", observations=observations)
+        return verdict(elo.difference, (low, high), n, unit="Elo", observations=observations)
     claim = "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else UNDECIDED
-    if found.difference in (low, high):
+    if elo.difference in (low, high):
         # Only wins, or only losses: the difference is given by its bound.
-        told = f"{'<' if low is None else '>'} {found.difference:+z.1f} Elo, the only 95 % bound there is"
+        numbers = f"{'<' if low is None else '>'} {elo.difference:+z.1f} Elo, the only 95 % bound there is"
     else:
-        told = f"{found.difference:+z.1f} Elo, 95 % interval {found.interval_text}"
-    return f"{claim}: {told}, {n} {observations}"
+        numbers = f"{elo.difference:+z.1f} Elo, 95 % interval {elo.interval_text}"
+    return f"{claim}: {numbers}, {n} {observations}"
 
 
 def format_count(number: int, noun: str) -> str:

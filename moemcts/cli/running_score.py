@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.arena.outcomes import last_one_standing, outcome_of
 from moemcts.arena.rating import elo
-from moemcts.arena.records import Courses, GameRecord
+from moemcts.arena.records import GameRecord, RepeatedStarts
 
 if TYPE_CHECKING:
     from moemcts.runs.match import Match
@@ -38,7 +38,7 @@ class RunningScore:
         """Losses, draws and wins of the first agent."""
         self._new = [0, 0, 0]
         """The same without games that repeat others."""
-        self._courses = Courses()
+        self._repeats = RepeatedStarts()
 
     def note(self, record: GameRecord) -> None:
         """Adds a game."""
@@ -55,7 +55,7 @@ class RunningScore:
             ours, theirs = (returns[record.agents.index(name)] for name in self._match.plan.agents)
             result = 1 + int(ours > theirs) - int(ours < theirs)
             self._first[result] += 1
-            self._new[result] += self._courses.is_new(record)
+            self._new[result] += self._repeats.is_new(record)
 
     def describe(self) -> str:
         """Returns the result as a line of text."""
@@ -66,7 +66,7 @@ class RunningScore:
             return ""
         if self._shows_elo:
             # As in the final table, see `records.informative`.
-            losses, draws, wins = self._new if self._courses.are_fixed else self._first
+            losses, draws, wins = self._new if self._repeats.is_deterministic else self._first
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
         seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
         if self._match.is_solo:

@@ -74,7 +74,7 @@ class Solo(Compared):
         """Returns how much more an arm gets than the single network, over paired games and training seeds."""
         gains = self._gains(arm)
         differences, boards = [one.differences for one in gains], [one.boards for one in gains]
-        return mean_over_seeds(differences, boards, reach=2 * self._reach)
+        return mean_over_seeds(differences, boards, max_abs_return=2 * self._max_abs_return)
 
     def more(self, arm: str) -> SeedEstimate:
         """Returns how much more often an arm got more than the single network than less, in [-1, 1].
@@ -91,7 +91,9 @@ class Solo(Compared):
     def _mean_return(self, arm: str, results: Sequence[MatchResult]) -> SeedEstimate:
         """Returns the mean return of an arm over the training seeds of some matches."""
         got = [self._solo(result).returns(arm) for result in results]
-        return mean_over_seeds([values for values, _ in got], [boards for _, boards in got], reach=self._reach)
+        return mean_over_seeds(
+            [values for values, _ in got], [boards for _, boards in got], max_abs_return=self._max_abs_return
+        )
 
     def _caption(self) -> str:
         over, p_source, own = (
@@ -139,8 +141,8 @@ class Solo(Compared):
         return [self._solo(result) for result in self.results]
 
     @cached_property
-    def _reach(self) -> float:
-        return max(one.reach for one in self._solos)
+    def _max_abs_return(self) -> float:
+        return max(one.max_abs_return for one in self._solos)
 
     def _solo(self, result: MatchResult) -> SoloResult:
         return SoloResult(result, self.score_unit)

@@ -184,8 +184,8 @@ def test_a_file_that_was_read_is_not_kept_in_memory(tmp_path: Path) -> None:
     with Journal(tmp_path / "a.jsonl", {}) as file:
         file.append({"game": 1})
     with Journal(tmp_path / "a.jsonl", {}) as file:
-        assert file.take() == [{"game": 1}]
-        assert file.take() == []
+        assert file.pop_lines() == [{"game": 1}]
+        assert file.pop_lines() == []
 
 
 def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Path) -> None:

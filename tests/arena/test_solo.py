@@ -54,7 +54,7 @@ def test_returns_are_in_the_units_of_the_game() -> None:
     assert result.mean_return("spends").mean == pytest.approx(4)
     # Bonuses 0, 1, 2, 3 are paid four times each.
     assert result.mean_return("saves").mean == pytest.approx(4 + 4 * 1.5)
-    assert result.reach == pytest.approx(16)
+    assert result.max_abs_return == pytest.approx(16)
     assert result.mean_plies("saves") == 4
 
 
