@@ -21,7 +21,7 @@ from typing import Any
 
 from measuring.record import add_option, append
 
-from moemcts.cli.settings import Given, read_settings
+from moemcts.cli.settings import RunArguments, read_settings
 from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs.experiment import estimate as estimates
 from moemcts.runs.finishing import finish
@@ -61,7 +61,7 @@ def command(network: str, changes: list[str]) -> str:
 def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
     """Returns the estimated hours of one experiment, and of its parts."""
     named = {"game": "pommerman", "gates": GATES, "schemes": None, "network": network, "seed": None}
-    settings = read_settings(Given.of(named, "paper", None, changes, allow_programs=False), ExperimentConfig)
+    settings = read_settings(RunArguments.of(named, "paper", None, changes, allow_programs=False), ExperimentConfig)
     settings = settings.model_copy(update={"workers": 1})
     with tempfile.TemporaryDirectory() as folder:
         found = estimates.estimate(Experiment.prepare(Path(folder) / "run", settings))
@@ -75,7 +75,9 @@ def done(run: tuple[str, str]) -> dict[str, Any]:
     game, gate = run
     estimates.time = CLOCK
     named = {"game": game, "gates": [gate], "schemes": None, "network": None, "seed": None}
-    settings = read_settings(Given.of(named, "smoke", None, ["workers=1"], allow_programs=False), ExperimentConfig)
+    settings = read_settings(
+        RunArguments.of(named, "smoke", None, ["workers=1"], allow_programs=False), ExperimentConfig
+    )
     with tempfile.TemporaryDirectory() as folder:
         experiment = Experiment.prepare(Path(folder) / "run", settings)
         found = estimates.estimate(experiment)

@@ -263,12 +263,12 @@ def figures(
 ) -> None:
     """Count positions, first moves, results and returns by phase, next to the papers' numbers."""
     from moemcts.cli.consoles import print_json
-    from moemcts.cli.outputs import check_own
+    from moemcts.cli.outputs import check_output_folder
     from moemcts.plugins import plugins
     from moemcts_chess.statistics import collect, read_datasets
 
     if out is not None:
-        check_own(out, "figures", marks=[NUMBERS])
+        check_output_folder(out, "figures", marks=[NUMBERS])
     made = _chess(game)
     statistics = collect(read_datasets(data, made), made, plugins().gate(gate, made))
     summary = statistics.summary()

@@ -29,7 +29,7 @@ from moemcts.cli import (
     train,
     weights,
 )
-from moemcts.cli.helps import ROOT, Group
+from moemcts.cli.groups import ROOT, Group
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)

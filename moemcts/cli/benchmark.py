@@ -49,9 +49,9 @@ def benchmark(
     folder = out or Path("runs") / f"suite-{preset}"
     progress = ConsoleProgress()
     progress.say(f"{folder}: {labels(units)}")
-    do = UnitRunner(folder.absolute(), allow_programs=allow_programs)
+    runner = UnitRunner(folder.absolute(), allow_programs=allow_programs)
     for unit in units:
-        do.check(unit)
+        runner.check(unit)
     if dry_run:
         if as_json:
             typer.echo(json.dumps([_plan(unit) for unit in units], indent=1))
@@ -59,9 +59,9 @@ def benchmark(
         for unit in units:
             typer.echo(f"{unit.name}: {', '.join(unit.gates)}")
         return
-    kept = "finished games are kept, the same command resumes"
-    with interruptible(progress, lambda: kept), exclusive(folder):
-        rows = _work(do, units, workers, progress)
+    resume_hint = "finished games are kept, the same command resumes"
+    with interruptible(progress, lambda: resume_hint), exclusive(folder):
+        rows = _run_units(runner, units, workers, progress)
         report = leaderboard(rows, f"{suite.stem}, {preset}")
         if as_json:
             print_json(rows)
@@ -75,38 +75,38 @@ def benchmark(
 
 def _plan(unit: Unit) -> dict[str, Any]:
     """Returns a description of a unit as JSON values."""
-    played = [{"simulations": budget, "routing": routing} for budget, routing in unit.played]
+    limits = [{"simulations": budget, "routing": routing} for budget, routing in unit.played]
     return {
         "unit": unit.name,
         "game": unit.game.name,
         "seed": unit.seed,
         "gates": list(unit.gates),
         "schemes": list(unit.size.schemes),
-        "played": played,
+        "played": limits,
     }
 
 
-def _work(do: UnitRunner, units: Sequence[Unit], count: int, progress: Any) -> list[dict[str, Any]]:
+def _run_units(runner: UnitRunner, units: Sequence[Unit], num_workers: int, progress: Any) -> list[dict[str, Any]]:
     from moemcts.work import num_cores, workers
 
-    crew = workers(min(count or num_cores(), len(units)), hint="the same command resumes")
-    done: set[int] = set()
-    at: dict[int, str] = {}
+    pool = workers(min(num_workers or num_cores(), len(units)), hint="the same command resumes")
+    finished: set[int] = set()
+    states: dict[int, str] = {}
 
-    def stand() -> str:
-        return "; ".join(f"{units[number].name}: {words}" for number, words in at.items())
+    def describe_running() -> str:
+        return "; ".join(f"{units[number].name}: {words}" for number, words in states.items())
 
-    with progress.task("games and seeds", "runs", stand) as advance:
+    with progress.task("games and seeds", "runs", describe_running) as advance:
 
-        def hear(number: int, words: str) -> None:
-            at[number] = words
-            advance(len(done), len(units))
+        def on_message(number: int, words: str) -> None:
+            states[number] = words
+            advance(len(finished), len(units))
 
-        def note(number: int, result: object) -> None:
-            done.add(number)
-            at.pop(number, None)
-            advance(len(done), len(units))
-            progress.say(f"{units[number].name}: done, {len(done)} of {len(units)}")
+        def on_done(number: int, result: object) -> None:
+            finished.add(number)
+            states.pop(number, None)
+            advance(len(finished), len(units))
+            progress.say(f"{units[number].name}: done, {len(finished)} of {len(units)}")
 
-        found = crew.map(do, list(units), on_report=hear, on_done=note)
-    return [row for rows in found for row in rows]
+        rows_by_unit = pool.map(runner, list(units), on_report=on_message, on_done=on_done)
+    return [row for rows in rows_by_unit for row in rows]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moemcts.runs.settings import RunConfig
     from moemcts.testing import Law
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 QUICK = {"simulations": 32, "playouts": 32}
 """Small limits for the agents that are checked: they break laws with small searches just as with large ones."""
@@ -51,53 +51,61 @@ def check(
     from moemcts.plugins import plugins
     from moemcts.testing import check_agent, check_game
 
-    made = plugins().game(game)
+    loaded_game = plugins().game(game)
     # Whatever the user names must be checked, so an error in creating it ends the command.
-    gate_of = functools.cache(lambda reference: plugins().gate(reference, made))
+    gate_of = functools.cache(lambda reference: plugins().gate(reference, loaded_game))
     for gate in saved or ():
         gate_of(gate)
-    learning = {scheme: plugins().scheme(scheme) for scheme in schemes or ()}
-    name = _guarded("game", game, lambda: made.spec.name)
-    network_of = functools.cache(lambda reference: _network(reference, made, seed))
+    schemes_by_name = {scheme: plugins().scheme(scheme) for scheme in schemes or ()}
+    name = _guarded("game", game, lambda: loaded_game.spec.name)
+    network_of = functools.cache(lambda reference: _network(reference, loaded_game, seed))
     for network in networks or ():
         network_of(network)
     gates = dict.fromkeys([*plugins().gates.for_game(name), *(saved or ())])
-    checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
-        ("game", name, functools.partial(check_game, made, num_games=num_games, seed=seed)),
-        *(("gate", gate, lambda gate=gate: _check_gate(gate, gate_of(gate), made, seed)) for gate in gates),
-        *(
-            ("agent", agent, lambda agent=agent: check_agent(resolve_agent(agent, made, QUICK), made, seed=seed))
-            for agent in plugins().agents.for_game(name)
-        ),
-        ("registration", game, functools.partial(_check_registration, game)),
-        *(("board", board, functools.partial(_check_board, made, seed)) for board in plugins().boards.for_game(name)),
-        *(
-            ("network", network, lambda network=network: _check_network(network_of(network), made, seed))
-            for network in networks or ()
-        ),
-        *(
-            ("scheme", name, functools.partial(_check_scheme, scheme, gates, gate_of))
-            for name, scheme in learning.items()
-        ),
-    ]
+    checks = [_Check("game", name, lambda: check_game(loaded_game, num_games=num_games, seed=seed))]
+
+    def add_checks(kind: str, names: Iterable[str], run: Callable[[str], list[Law]]) -> None:
+        checks.extend(_Check(kind, name, functools.partial(run, name)) for name in names)
+
+    add_checks("gate", gates, lambda gate: _check_gate(gate, gate_of(gate), loaded_game, seed))
+    add_checks(
+        "agent",
+        plugins().agents.for_game(name),
+        lambda agent: check_agent(resolve_agent(agent, loaded_game, QUICK), loaded_game, seed=seed),
+    )
+    add_checks("registration", [game], _check_registration)
+    add_checks("board", plugins().boards.for_game(name), lambda board: _check_board(loaded_game, seed))
+    add_checks("network", networks or (), lambda network: _check_network(network_of(network), loaded_game, seed))
+    add_checks("scheme", schemes_by_name, lambda scheme: _check_scheme(schemes_by_name[scheme], gates, gate_of))
+    _run_checks(checks)
+
+
+class _Check(NamedTuple):
+    kind: str
+    name: str
+    run: Callable[[], list[Law]]
+
+
+def _run_checks(checks: Sequence[_Check]) -> None:
+    """Prints the result of each check; raises MoemctsError with all problems at the end."""
     problems, is_broken = list[str](), False
-    for kind, what, do in checks:
+    for check in checks:
         # Printed right away, as the check may take a while.
-        typer.echo(f"{kind} {what}")
-        if is_broken and kind != "registration":
+        typer.echo(f"{check.kind} {check.name}")
+        if is_broken and check.kind != "registration":
             # These checks play the game; they would blame the wrong part, or never end.
             typer.echo("  not checked: fix the game first")
             continue
         try:
-            _report(kind, what, do)
+            _print_laws(check)
         except (UsageError, MissingExtra) as error:
-            if kind in ("game", "network", "scheme"):
+            if check.kind in ("game", "network", "scheme"):
                 raise
             # It cannot be made as it is: it needs options, or a package that is not installed.
             typer.echo(f"  not checked: {error}")
         except MoemctsError as error:
             problems.append(str(error))
-            is_broken |= kind == "game"
+            is_broken |= check.kind == "game"
     if problems:
         raise MoemctsError("; ".join(problems))
 
@@ -132,31 +140,30 @@ def _check_registration(reference: str) -> list[Law]:
 
     entry = plugins().games.entry(parse_reference(reference)[0])
     presets = {name: table for name, table in entry.presets.items() if name != GAME_PRESETS}
-    whole = entry.presets.get(GAME_PRESETS, {})
+    selfplay_presets = entry.presets.get(GAME_PRESETS, {})
     tables: list[tuple[str, Mapping[str, Any], type[RunConfig]]] = [
         ("settings", entry.settings, ExperimentConfig),
         ("search", {"search": entry.search}, ExperimentConfig),
         *((f"presets.{name}", table, ExperimentConfig) for name, table in presets.items()),
-        *((f"presets.{GAME_PRESETS}.{name}", table, SelfPlayConfig) for name, table in whole.items()),
+        *((f"presets.{GAME_PRESETS}.{name}", table, SelfPlayConfig) for name, table in selfplay_presets.items()),
     ]
     known = [*preset_names(), GAME_PRESETS]
     try:
         for name in presets:
             if name not in known:
                 raise unknown_name("preset", name, known)
-        for what, table, kind in tables:
+        for section, table, config_type in tables:
             # `needs` holds reasons by setting; it is not a setting itself.
-            said = {path: value for path, value in flat(table).items() if path.partition(".")[0] != "needs"}
+            settings = {path: value for path, value in flat(table).items() if path.partition(".")[0] != "needs"}
             try:
-                validate({**merge({}, said), "game": reference}, kind)
+                validate({**merge({}, settings), "game": reference}, config_type)
             except UsageError as error:
-                raise UsageError(f"{what}: {error}") from error
+                raise UsageError(f"{section}: {error}") from error
     except UsageError as error:
         raise MoemctsError(f"game {reference} is registered with something that does not exist: {error}") from error
-    laws = [Law("settings, search and presets name only what exists", len(tables))]
     strays = [stray for lines in plugins().strays(entry.name).values() for stray in lines]
     return [
-        *laws,
+        Law("settings, search and presets name only what exists", len(tables)),
         *(Law("what its plugin registers is for games that exist", 0, stray) for stray in strays),
     ]
 
@@ -193,31 +200,31 @@ def _check_scheme(scheme: Scheme, gates: Iterable[str], gate_of: Callable[[str],
     """Checks a scheme with all gates that can be created; errors of the others are reported with these."""
     from moemcts.testing import check_scheme
 
-    made: list[PhaseGate] = []
+    loaded_gates: list[PhaseGate] = []
     for gate in gates:
         with contextlib.suppress(MoemctsError):
-            made.append(gate_of(gate))
-    return check_scheme(scheme, made)
+            loaded_gates.append(gate_of(gate))
+    return check_scheme(scheme, loaded_gates)
 
 
-def _report(kind: str, name: str, check: Callable[[], list[Law]]) -> None:
-    for law in _guarded(kind, name, check):
+def _print_laws(check: _Check) -> None:
+    for law in _guarded(check.kind, check.name, check.run):
         if law.not_checked:
             typer.echo(f"  not checked: {law.name}: {law.not_checked}")
         else:
             typer.echo(f"  ok  {law.name} ({law.num_cases} cases)")
 
 
-def _guarded(kind: str, name: str, do: Callable[[], Found]) -> Found:
-    """Returns the result of `do`; raises MoemctsError for broken laws and for any exception of the game's methods."""
+def _guarded(kind: str, name: str, run: Callable[[], Result]) -> Result:
+    """Returns the result of `run`; raises MoemctsError for broken laws and for any exception of the game's methods."""
     from moemcts.testing import BrokenLaw
 
     try:
-        return do()
+        return run()
     except BrokenLaw as broken:
         raise MoemctsError(f"{kind} {name} breaks a law: {broken}") from None
     except (MoemctsError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        where = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        raise MoemctsError(f"{kind} {name} raised {one_line(error)}{where}") from error
+        notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        raise MoemctsError(f"{kind} {name} raised {one_line(error)}{notes}") from error

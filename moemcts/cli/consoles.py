@@ -59,22 +59,22 @@ def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     table = plain_table(columns)
     for row in rows:
         add_row(table, (_cell(row.get(column, "")) for column in columns))
-    least = -_GAP
+    min_width = -_GAP
     for number, column in enumerate(table.columns):
         column.no_wrap, column.overflow = number == 0, "fold"
         longest = max(map(cell_len, " ".join(map(str, (column.header, *column.cells))).split()))
-        least += _GAP + (longest if column.no_wrap else min(longest, _WORD))
+        min_width += _GAP + (longest if column.no_wrap else min(longest, _WORD))
     console = table_console()
-    if least <= console.width:
+    if min_width <= console.width:
         console.print(table)
         return
     first, *others = columns
     for row in rows:
         console.print(Text(_cell(row.get(first, "")), style="bold"))
-        below = Table.grid(padding=(0, 2))
+        details = Table.grid(padding=(0, 2))
         for other in others:
-            below.add_row(other, Text(_cell(row.get(other, "")), overflow="fold"))
-        console.print(Padding(below, (0, 0, 0, 2)))
+            details.add_row(other, Text(_cell(row.get(other, "")), overflow="fold"))
+        console.print(Padding(details, (0, 0, 0, 2)))
 
 
 def _cell(value: Any) -> str:
@@ -93,10 +93,10 @@ def print_table(table: Table) -> None:
     first = table.columns[0]
     longest = max(cell_len(str(cell)) for cell in (first.header, *first.cells))
     first.min_width = min(_NAME, longest)
-    least = Console(width=_WIDE).measure(table).maximum - longest + first.min_width
+    min_width = Console(width=_WIDE).measure(table).maximum - longest + first.min_width
     console = table_console()
-    if console.width < least:
-        console = Console(highlight=False, width=least)
+    if console.width < min_width:
+        console = Console(highlight=False, width=min_width)
     console.print(table)
 
 

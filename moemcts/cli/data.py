@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.cli.helps import DATA, Group
+from moemcts.cli.groups import DATA, Group
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def generate(
     as_json: Json = False,
 ) -> None:
     """Play games between agents and write their decisions as a dataset."""
-    from moemcts.cli.outputs import check_own
+    from moemcts.cli.outputs import check_output_folder
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.learn.data.generation import generate as play_games
     from moemcts.learn.data.varied import seated
@@ -66,25 +66,25 @@ def generate(
 
     if not keep > 0:
         raise UsageError(f"expected a share to keep above 0, got {keep}")
-    check_own(out, "dataset", marks=[MANIFEST])
-    made = plugins().game(game)
-    num_seats = made.spec.num_players
-    names = agent or [plugins().player(made)]
+    check_output_folder(out, "dataset", marks=[MANIFEST])
+    loaded_game = plugins().game(game)
+    num_seats = loaded_game.spec.num_players
+    names = agent or [plugins().player(loaded_game)]
     if len(names) not in (1, num_seats):
         raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
     if against is not None and len(names) != 1:
         raise UsageError(f"expected --agent once with --against, got it {len(names)} times")
-    players = {name: resolve_agent(name, made) for name in names}
-    others = resolve_agent(against, made) if against is not None else None
+    players = {name: resolve_agent(name, loaded_game) for name in names}
+    others = resolve_agent(against, loaded_game) if against is not None else None
     seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     progress = ConsoleProgress()
     with (
         interruptible(progress, lambda: f"finished games are kept in {out}, the same command resumes"),
         exclusive(out),
-        progress.task(f"games of {made.spec.name}", "samples") as advance,
+        progress.task(f"games of {loaded_game.spec.name}", "samples") as advance,
     ):
         play_games(
-            made,
+            loaded_game,
             seats,
             samples,
             seed=seed,
@@ -104,14 +104,14 @@ def join(
     as_json: Json = False,
 ) -> None:
     """Join the samples of several datasets of one game into one dataset."""
-    from moemcts.cli.outputs import check_own
+    from moemcts.cli.outputs import check_output_folder
     from moemcts.learn.data.joining import join as join_datasets
     from moemcts.learn.data.shards import read_manifest
     from moemcts.plugins import plugins
     from moemcts.runs.sources import dataset_folder
     from moemcts.store import MANIFEST, exclusive
 
-    check_own(out, "dataset", marks=[MANIFEST])
+    check_output_folder(out, "dataset", marks=[MANIFEST])
     folders = [dataset_folder(folder) for folder in data]
     name = game or _named_game(folders[0])
     with exclusive(out):
@@ -132,15 +132,17 @@ def stats(
     from moemcts.runs.settings import DataConfig
     from moemcts.runs.sources import open_sources
 
-    made = plugins().game(game or _named_game(data))
-    sources = open_sources(DataConfig(folder=str(data)), data, made)
+    loaded_game = plugins().game(game or _named_game(data))
+    sources = open_sources(DataConfig(folder=str(data)), data, loaded_game)
     parts = {"training": sources.training, "validation": sources.validation, "test": sources.test}
-    found = {name: _numbers(part, made, gate or []) for name, part in parts.items() if part is not None}
+    statistics = {name: _statistics(part, loaded_game, gate or []) for name, part in parts.items() if part is not None}
     if as_json:
-        print_json(found)
+        print_json(statistics)
     else:
-        unit = made.spec.score_unit
-        typer.echo("\n\n".join(_text(name, numbers, len(found) > 1, unit) for name, numbers in found.items()))
+        unit = loaded_game.spec.score_unit
+        typer.echo(
+            "\n\n".join(_describe(name, numbers, len(statistics) > 1, unit) for name, numbers in statistics.items())
+        )
 
 
 def _named_game(folder: Path) -> str:
@@ -149,11 +151,11 @@ def _named_game(folder: Path) -> str:
     from moemcts.store import MANIFEST, read_toml
 
     inside = folder / "train"
-    found = inside if (inside / MANIFEST).exists() else dataset_folder(folder)
-    return str(read_toml(found / MANIFEST).get("game", ""))
+    dataset = inside if (inside / MANIFEST).exists() else dataset_folder(folder)
+    return str(read_toml(dataset / MANIFEST).get("game", ""))
 
 
-def _numbers(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any]:
+def _statistics(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any]:
     from moemcts.learn.data.phase_statistics import phase_statistics
     from moemcts.learn.data.summary import summary
     from moemcts.plugins import plugins
@@ -162,7 +164,7 @@ def _numbers(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any]:
     return {"id": dataset.id, **asdict(summary(dataset)), "gates": phases}
 
 
-def _text(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float) -> str:
+def _describe(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float) -> str:
     from moemcts.report.tables import Table
 
     lengths = numbers["lengths"]
@@ -173,23 +175,23 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float)
         "the visits of a search",
         "",
     ]
-    lines.append(_results(numbers["results"], score_unit).text())
-    for gate, found in numbers["gates"].items():
-        cells = [
-            [one["name"], f"{100 * one['share']:.1f} %", f"{one['mean_ply']:.1f}" if one["share"] else "–"]
-            for one in found["phases"]
+    lines.append(_results_table(numbers["results"], score_unit).text())
+    for gate, gate_statistics in numbers["gates"].items():
+        rows = [
+            [phase["name"], f"{100 * phase['share']:.1f} %", f"{phase['mean_ply']:.1f}" if phase["share"] else "–"]
+            for phase in gate_statistics["phases"]
         ]
-        lines += ["", Table([f"phase of {gate}", "samples", "mean ply"], cells).text()]
+        lines += ["", Table([f"phase of {gate}", "samples", "mean ply"], rows).text()]
     return "\n".join(lines)
 
 
-def _results(results: Sequence[Mapping[str, float]], score_unit: float) -> Table:
+def _results_table(results: Sequence[Mapping[str, float]], score_unit: float) -> Table:
     """Returns the results of each seat, or in a game of one player its returns in the game's own score."""
     from moemcts.report.tables import Table
 
     if len(results) == 1:
-        got = [f"{score_unit * results[0][name]:.2f}" for name in ("lowest", "mean", "highest")]
-        return Table(["lowest return", "mean return", "highest return"], [got])
+        cells = [f"{score_unit * results[0][name]:.2f}" for name in ("lowest", "mean", "highest")]
+        return Table(["lowest return", "mean return", "highest return"], [cells])
     rows = [
         [str(seat), *(f"{100 * result[key]:.1f} %" for key in ("won", "tied", "lost")), f"{result['mean']:+z.3f}"]
         for seat, result in enumerate(results)

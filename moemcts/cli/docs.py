@@ -41,6 +41,8 @@ def _build() -> None:
         if find_spec(package) is None:
             raise MissingExtra(package, "docs")
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        raise MoemctsError(f"the site cannot be built: {done.stdout.strip()[-400:]}")
+    process = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if process.returncode:
+        raise MoemctsError(f"the site cannot be built: {process.stdout.strip()[-400:]}")

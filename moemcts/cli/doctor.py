@@ -42,23 +42,23 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
 ) -> None:
     """Check the installation: versions, plugins, disk, speed of networks and search, and fixes for what is slow."""
-    from moemcts.cli.advice import advise, gather
+    from moemcts.cli.advice import advise, read_machine_info
     from moemcts.cli.consoles import print_json
 
     # Gathered before anything is timed, so that the timing does not count as load.
-    facts = gather()
-    found, advice = examine(), advise(facts)
+    machine = read_machine_info()
+    report, advice = examine(), advise(machine)
     if as_json:
-        told = [{"what": one.what, "command": one.command} for one in advice]
-        print_json({**found, "advice": told})
+        advice_json = [{"what": item.cause, "command": item.command} for item in advice]
+        print_json({**report, "advice": advice_json})
         return
-    for section, values in found.items():
+    for section, values in report.items():
         typer.echo(section)
         for name, value in values.items():
             typer.echo(f"  {name:<22} {value}")
     typer.echo("advice" if advice else "advice: none; nothing is slow that a command could fix")
-    for one in advice:
-        typer.echo(f"  {one.what}\n    {one.command}")
+    for item in advice:
+        typer.echo(f"  {item.cause}\n    {item.command}")
 
 
 def examine() -> dict[str, dict[str, Any]]:
@@ -109,30 +109,30 @@ def _networks() -> dict[str, str]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = plugins().network("resnet", shape, 64).eval()
-    found = choose(Networks(networks=[network], observation_shape=shape))
-    rates = found.rates or {str(found.inference): {}}
-    lines = {name: _in_words(row) for name, row in rates.items()}
-    kept = [
-        f"{name}: policy {'kept' if each.is_kept else 'not kept'}, best move {100 * each.top1:.0f} %, "
-        f"divergence {each.kl:.5f}, value {each.value:.5f}"
-        for name, each in found.fidelities.items()
+    choice = choose(Networks(networks=[network], observation_shape=shape))
+    rates = choice.rates or {str(choice.inference): {}}
+    lines = {name: _format_rates(row) for name, row in rates.items()}
+    fidelities = [
+        f"{name}: policy {'kept' if fidelity.is_kept else 'not kept'}, best move {100 * fidelity.top1:.0f} %, "
+        f"divergence {fidelity.kl:.5f}, value {fidelity.value:.5f}"
+        for name, fidelity in choice.fidelities.items()
     ]
-    lines["auto"] = "; ".join([f"{found.inference}, for batches of {BATCH_SIZE}", *kept])
+    lines["auto"] = "; ".join([f"{choice.inference}, for batches of {BATCH_SIZE}", *fidelities])
     for entry in remembered():
         best = {
-            size: _quickest(entry["rates"], size)
-            for size in sorted({s for row in entry["rates"].values() for s in row})
+            size: _describe_quickest(entry["rates"], size)
+            for size in sorted({batch_size for row in entry["rates"].values() for batch_size in row})
         }
         lines[entry["network"]] = ", ".join(f"batch {size}: {quickest}" for size, quickest in best.items())
     return lines
 
 
-def _in_words(rates: Mapping[int, float]) -> str:
+def _format_rates(rates: Mapping[int, float]) -> str:
     return ", ".join(f"batch {size}: {rate:,.0f}" for size, rate in rates.items()) or "the only one installed"
 
 
-def _quickest(rates: Mapping[str, Mapping[int, float]], size: int) -> str:
-    name = max(rates, key=lambda each: rates[each].get(size, 0.0))
+def _describe_quickest(rates: Mapping[str, Mapping[int, float]], size: int) -> str:
+    name = max(rates, key=lambda backend: rates[backend].get(size, 0.0))
     return f"{name} {rates[name][size]:,.0f}"
 
 

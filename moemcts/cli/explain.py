@@ -56,7 +56,7 @@ def explain(
     if data is None and position is None:
         raise UsageError("expected --data, --position or both: something to explain")
     from moemcts.cli.consoles import print_json
-    from moemcts.cli.outputs import check_own
+    from moemcts.cli.outputs import check_output_folder
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.learn.attribution import check_explainable
     from moemcts.learn.checkpoint import load_networks
@@ -85,31 +85,31 @@ def explain(
         check_effects({"--player": player}, "without --position")
     if data is None:
         check_effects({"--positions": positions, "--seed": seed}, "without --data")
-    check_own(out, "explanations", marks=[AVERAGES, POSITION])
+    check_output_folder(out, "explanations", marks=[AVERAGES, POSITION])
     device = device_for(device)
-    place = experts_in(experts)
-    made = encoded_as(place, plugins().game(game))
-    check_explainable(made.spec.observation_shape)
-    seen = None if position is None else _seen(made, position, player)
-    loaded = load_networks(place, made, plugins())
-    team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
+    experts_folder = experts_in(experts)
+    loaded_game = encoded_as(experts_folder, plugins().game(game))
+    check_explainable(loaded_game.spec.observation_shape)
+    view = None if position is None else _parse_view(loaded_game, position, player)
+    loaded = load_networks(experts_folder, loaded_game, plugins())
+    team = Team(game=loaded_game, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
     result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
-    start = None
+    baseline_planes = None
     if data is not None:
-        dataset = open_training_samples(data, made)
-        drawn = draw_positions(team, dataset, NUM_POSITIONS if positions is None else positions, seed or 0)
-        start = mean_planes(dataset, drawn) if baseline == "mean" else None
+        dataset = open_training_samples(data, loaded_game)
+        rows = draw_positions(team, dataset, NUM_POSITIONS if positions is None else positions, seed or 0)
+        baseline_planes = mean_planes(dataset, rows) if baseline == "mean" else None
         with ConsoleProgress().task("explain", "explanations") as advance:
             averages = explain_dataset(
-                team, dataset, drawn, steps=steps, baseline=start, device=device, on_progress=advance
+                team, dataset, rows, steps=steps, baseline=baseline_planes, device=device, on_progress=advance
             )
         result["averages"] = [average.to_json(team.plane_names) for average in averages]
         write_json(out / AVERAGES, result)
         write_averages(out, team, averages)
         if not as_json:
             _print_averages(team, averages)
-    if seen is not None:
-        result["position"] = explain_position(out, team, *seen, steps=steps, baseline=start, device=device)
+    if view is not None:
+        result["position"] = explain_position(out, team, *view, steps=steps, baseline=baseline_planes, device=device)
         if not as_json:
             _print_position(result["position"])
     if as_json:
@@ -118,7 +118,7 @@ def explain(
         typer.echo(f"figures and numbers: {out}")
 
 
-def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:
+def _parse_view(game: Game, position: str, player: int | None) -> tuple[State, int]:
     """Returns a position and the player who sees it; raises UsageError if that player is not to move in it."""
     from moemcts.game import CHANCE
 
@@ -129,8 +129,8 @@ def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:
         raise UsageError(f"expected a position of {game.spec.name}, got {position!r}: {first_line(error)}") from None
     active = [mover for mover in state.active_players if mover != CHANCE]
     if not active:
-        why = "chance moves" if state.active_players else "the game is over"
-        raise UsageError(f"expected a position in which a player moves, but in {position!r} {why}")
+        reason = "chance moves" if state.active_players else "the game is over"
+        raise UsageError(f"expected a position in which a player moves, but in {position!r} {reason}")
     if player is not None and player not in active:
         raise UsageError(f"expected a position in which player {player} moves, but in {position!r} it is {active}")
     return state, active[0] if player is None else player
@@ -153,15 +153,15 @@ def _print_averages(team: Team, averages: list[Average]) -> None:
     typer.echo(Table(["expert", "on phase", "answer", "positions", "gap", "planes, share of attribution"], rows).text())
 
 
-def _print_position(found: dict[str, Any]) -> None:
+def _print_position(position: dict[str, Any]) -> None:
     from moemcts.report.tables import Table
 
     rows = []
-    for one in found["experts"]:
+    for expert in position["experts"]:
         for answer in ("policy", "value"):
-            planes = sorted(one[answer]["planes"].items(), key=lambda item: -abs(item[1]))[:5]
-            words = ", ".join(f"{name} {number:+.2g}" for name, number in planes)
-            move = f"{one['action']} {100 * one['probability']:.0f} %"
-            said = move if answer == "policy" else f"{one['value']['answer']:+z.3f}"
-            rows.append([one["expert"], f"{one['weight']:.2f}", answer, said, words])
+            planes = sorted(expert[answer]["planes"].items(), key=lambda item: -abs(item[1]))[:5]
+            planes_text = ", ".join(f"{name} {number:+.2g}" for name, number in planes)
+            move = f"{expert['action']} {100 * expert['probability']:.0f} %"
+            answer_text = move if answer == "policy" else f"{expert['value']['answer']:+z.3f}"
+            rows.append([expert["expert"], f"{expert['weight']:.2f}", answer, answer_text, planes_text])
     typer.echo(Table(["expert", "weight", "answer", "", "planes that contribute most"], rows).text())

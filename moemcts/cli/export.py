@@ -43,7 +43,7 @@ def export(
 ) -> None:
     """Export experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
-    from moemcts.cli.outputs import check_place
+    from moemcts.cli.outputs import check_writable_folder
     from moemcts.errors import UsageError, unknown_name
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.evaluators import AUTO, Inference, named_precision
@@ -63,7 +63,7 @@ def export(
     chosen = named_precision(precision)
     folder = experts_in(folder)
     target = out or export_folder(folder, chosen)
-    check_place(target)
+    check_writable_folder(target)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
     dataset = open_training_samples(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
@@ -109,8 +109,8 @@ def _describe(manifest: dict[str, Any], folder: Path) -> str:
             continue
         lines.append(f"  {entry['file']}  {entry['phase']}: against float32")
         lines += [
-            f"    {phase:<20} same best move {100 * each['top1']:.1f} %, policy KL {each['kl']:.4f} nats, "
-            f"value off by {each['value']:.4f} on average, {each['num_positions']} positions"
-            for phase, each in entry["agreement"].items()
+            f"    {phase:<20} same best move {100 * agreement['top1']:.1f} %, policy KL {agreement['kl']:.4f} nats, "
+            f"value off by {agreement['value']:.4f} on average, {agreement['num_positions']} positions"
+            for phase, agreement in entry["agreement"].items()
         ]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.helps import Group
+from moemcts.cli.groups import Group
 from moemcts.cli.lists import Json
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.store import check_path
@@ -62,21 +62,21 @@ def fit(
         raise UsageError(f"expected --phases of 2 or more, got {phases}; the gate of one phase is `none`")
     if out.suffix != SAVED_GATE:
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
-    made = plugins().game(game)
-    _check_file(out, made)
-    chosen = _features(features, experts, expert, made)
-    found = fit_clusters(
-        open_training_samples(data, made),
+    loaded_game = plugins().game(game)
+    _check_file(out, loaded_game)
+    chosen_features = _features(features, experts, expert, loaded_game)
+    clusters = fit_clusters(
+        open_training_samples(data, loaded_game),
         phases,
         seed=seed,
-        features=chosen,
+        features=chosen_features,
         without=without or (),
         max_positions=max_positions,
     )
-    save_gate(out, found.gate)
+    save_gate(out, clusters.gate)
     if as_json:
-        entries = [asdict(phase) for phase in found.phases]
-        numbers = {"positions": found.num_positions, "explained": round(found.explained, 4), "phases": entries}
+        entries = [asdict(phase) for phase in clusters.phases]
+        numbers = {"positions": clusters.num_positions, "explained": round(clusters.explained, 4), "phases": entries}
         print_json({"gate": str(out), **numbers})
         return
     rows = [
@@ -86,12 +86,12 @@ def fit(
             f"{phase.mean_ply:.1f}",
             ", ".join(f"{name} {z:+z.1f}" for name, z in phase.traits),
         ]
-        for phase in found.phases
+        for phase in clusters.phases
     ]
     typer.echo(Table(["phase", "positions", "mean ply", "what stands out, in standard deviations"], rows).text())
     typer.echo(
-        f"{out}: {phases} phases of {found.num_positions:,} positions, "
-        f"{100 * found.explained:.1f} % of the variance lies between them"
+        f"{out}: {phases} phases of {clusters.num_positions:,} positions, "
+        f"{100 * clusters.explained:.1f} % of the variance lies between them"
     )
 
 
@@ -109,29 +109,30 @@ def show(
     from moemcts.report.tables import Table
     from moemcts.runs.sources import open_training_samples
 
-    made = plugins().game(game)
-    weighs, dataset = plugins().gate(gate, made), open_training_samples(data, made)
-    found = phase_statistics(dataset, weighs)
-    other = plugins().gate(against, made) if against else None
-    both = agreement(dataset, weighs, other) if other else None
+    loaded_game = plugins().game(game)
+    loaded_gate, dataset = plugins().gate(gate, loaded_game), open_training_samples(data, loaded_game)
+    statistics = phase_statistics(dataset, loaded_gate)
+    other = plugins().gate(against, loaded_game) if against else None
+    overlap = agreement(dataset, loaded_gate, other) if other else None
     if as_json:
-        shared = {"agreement": {"gate": against, **asdict(both)}} if both else {}
-        print_json({"gate": gate, **asdict(found), **shared})
+        overlap_json = {"agreement": {"gate": against, **asdict(overlap)}} if overlap else {}
+        print_json({"gate": gate, **asdict(statistics), **overlap_json})
         return
     others = [f"{name} of {against}" for name in other.phase_names] if other else []
     columns = ["phase", "positions", "mean ply", *others]
     rows = []
-    for i, phase in enumerate(found.phases):
-        shares = [f"{100 * share:.1f} %" if phase.share else "–" for share in both.shares[i]] if both else []
+    for i, phase in enumerate(statistics.phases):
+        shares = [f"{100 * share:.1f} %" if phase.share else "–" for share in overlap.shares[i]] if overlap else []
         mean_ply = f"{phase.mean_ply:.1f}" if phase.share else "–"
         rows.append([phase.name, f"{100 * phase.share:.1f} %", mean_ply, *shares])
     typer.echo(Table(columns, rows).text())
     typer.echo(
-        f"{found.num_positions:,} positions; the phase changes {found.changes_per_game:.2f} times per player and game, "
-        f"{found.returns_per_game:.2f} times back; the weightiest phase weighs {found.mean_top_weight:.3f} on average"
+        f"{statistics.num_positions:,} positions; the phase changes {statistics.changes_per_game:.2f} times per player "
+        f"and game, {statistics.returns_per_game:.2f} times back; the weightiest phase weighs "
+        f"{statistics.mean_top_weight:.3f} on average"
     )
-    if both:
-        typer.echo(f"agreement with {against}, adjusted for chance (adjusted Rand index): {both.adjusted_rand:.3f}")
+    if overlap:
+        typer.echo(f"agreement with {against}, adjusted for chance (adjusted Rand index): {overlap.adjusted_rand:.3f}")
 
 
 def _check_file(path: Path, game: Game) -> None:
@@ -140,13 +141,13 @@ def _check_file(path: Path, game: Game) -> None:
     Raises UsageError if the file exists and is not a gate of the game, or if there cannot be a file; MoemctsError if it
     cannot be written.
     """
-    from moemcts.cli.outputs import check_place
+    from moemcts.cli.outputs import check_writable_folder
     from moemcts.learn.gates.gate_file import GateFile
 
     check_path(path)
     if path.is_dir():
         raise UsageError(f"expected a file for the gate, but {path} is a folder; give another --out")
-    check_place(path.parent)
+    check_writable_folder(path.parent)
     if not path.exists():
         return
     try:
@@ -170,7 +171,7 @@ def _features(name: str, experts: Path | None, expert: int | None, game: Game) -
     from moemcts.plugins import plugins
 
     loaded = load_networks(experts_in(experts), game, plugins())
-    chosen = expert or 0
-    if chosen >= len(loaded.networks):
-        raise UsageError(f"expected an expert below {len(loaded.networks)}, got {chosen}")
-    return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[chosen])
+    phase = expert or 0
+    if phase >= len(loaded.networks):
+        raise UsageError(f"expected an expert below {len(loaded.networks)}, got {phase}")
+    return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[phase])

@@ -16,7 +16,7 @@ _last = -math.inf
 """The time of the last Ctrl-C."""
 
 
-def came_just_now() -> bool:
+def was_just_interrupted() -> bool:
     """Returns whether Ctrl-C came a moment ago; always False outside `interruptions`.
 
     Needed because pydantic raises an error of its own if it is interrupted while it creates a class.
@@ -51,16 +51,16 @@ def terminations() -> Iterator[Callable[[], bool]]:
 
     Child processes do not inherit this, and other existing handlers are kept.
     """
-    has_come = False
+    is_terminated = False
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
-        nonlocal has_come
-        has_come = True
-        answer = signal.getsignal(signal.SIGINT)
-        if not callable(answer):
+        nonlocal is_terminated
+        is_terminated = True
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
             # Background jobs of scripts ignore Ctrl-C.
             raise KeyboardInterrupt
-        answer(signal.SIGINT, frame)
+        handler(signal.SIGINT, frame)
 
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -68,7 +68,7 @@ def terminations() -> Iterator[Callable[[], bool]]:
         return
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield lambda: has_come
+        yield lambda: is_terminated
     finally:
         if signal.getsignal(signal.SIGTERM) is interrupt:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)

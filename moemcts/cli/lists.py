@@ -50,17 +50,17 @@ def games(as_json: Json = False) -> None:
             row |= {"gates": list(plugins().gates.for_game(spec.name))}
         rows.append(row)
     # Everything else about a game is listed by name: `moemcts gates --game NAME`.
-    _print(rows if as_json else [_short(row) for row in rows], as_json)
+    _print_rows(rows if as_json else [_shorten(row) for row in rows], as_json)
 
 
-def _short(row: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {"game": row["game"], "players": row.get("players", ""), "summary": row["summary"]}
-    return shown | ({"error": row["error"]} if "error" in row else {})
+def _shorten(row: Mapping[str, Any]) -> dict[str, Any]:
+    short_row = {"game": row["game"], "players": row.get("players", ""), "summary": row["summary"]}
+    return short_row | ({"error": row["error"]} if "error" in row else {})
 
 
 def gates(name: Name = None, game: GameName = None, as_json: Json = False) -> None:
     """List the gates, which tell the phase of the game that a position is in, or the options of one."""
-    _list("gate", plugins().gates, name, game, as_json, num_given=1)
+    _print_entries("gate", plugins().gates, name, game, as_json, num_given=1)
 
 
 def agents(
@@ -76,10 +76,10 @@ def agents(
         from moemcts.naming.experts import expert_options
 
         options = expert_options().items()
-        rows = [{**_option(name, one.kind, one.default), "meaning": one.meaning} for name, one in options]
-        _print(rows, as_json)
+        rows = [{**_option(name, option.kind, option.default), "meaning": option.meaning} for name, option in options]
+        _print_rows(rows, as_json)
         return
-    _list("agent", plugins().agents, name, game, as_json, num_given=1)
+    _print_entries("agent", plugins().agents, name, game, as_json, num_given=1)
 
 
 def networks(
@@ -97,34 +97,36 @@ def networks(
     if measure and name is not None:
         raise UsageError(f"{name} has no effect with --measure; write --measure {name} to measure it too")
     if game is None or measure is None:
-        _list("network", plugins().networks, name, None, as_json, num_given=2)
+        _print_entries("network", plugins().networks, name, None, as_json, num_given=2)
         return
     from moemcts.learn.networks.cost import network_cost
 
-    made = plugins().game(game)
-    shape, num_actions = made.spec.observation_shape, made.spec.num_actions
-    references = [plugins().complete_network(name, made) for name in measure]
+    loaded_game = plugins().game(game)
+    shape, num_actions = loaded_game.spec.observation_shape, loaded_game.spec.num_actions
+    references = [plugins().complete_network(name, loaded_game) for name in measure]
     rows = [
         {"network": name, **asdict(network_cost(plugins().network(name, shape, num_actions), shape))}
         for name in references
     ]
-    _print(rows if as_json else [{key: _number(value) for key, value in row.items()} for row in rows], as_json)
+    _print_rows(
+        rows if as_json else [{key: _format_number(value) for key, value in row.items()} for row in rows], as_json
+    )
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def schemes(name: Name = None, as_json: Json = False) -> None:
     """List the learning schemes, or the options of one."""
-    _list("scheme", plugins().schemes, name, None, as_json, num_given=0)
+    _print_entries("scheme", plugins().schemes, name, None, as_json, num_given=0)
 
 
 def list_plugins(as_json: Json = False) -> None:
     """List the installed plugins, what they register, and the errors of those that do not load."""
     strays = plugins().strays()
     infos = [asdict(info) | {"strays": strays.get(info.name, [])} for info in plugins().infos]
-    _print(infos if as_json else list(map(_plugin_row, infos)), as_json)
+    _print_rows(infos if as_json else list(map(_plugin_row, infos)), as_json)
 
 
 def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _list(
+def _print_entries(
     kind: str,
     entries: Registry,
     name: str | None,
@@ -155,13 +157,13 @@ def _list(
     if name is not None:
         if name not in entries:
             raise entries.unknown(name, [EXPERTS] if kind == "agent" else [])
-        _print(_options(entries[name].make, num_given=num_given), as_json)
+        _print_rows(_options(entries[name].make, num_given=num_given), as_json)
         return
     rows = [
         {kind: entry.name, "summary": entry.summary, "games": ", ".join(entry.games) or "all"}
         for entry in entries.values()
     ]
-    _print(rows, as_json)
+    _print_rows(rows, as_json)
 
 
 def _options(make: Callable[..., Any], *, num_given: int) -> list[dict[str, str]]:
@@ -181,7 +183,7 @@ def _option(name: str, kind: Any, default: Any) -> dict[str, str]:
     }
 
 
-def _print(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+def _print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from moemcts.cli.consoles import print_json, print_rows
 
     if as_json:

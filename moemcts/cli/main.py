@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import NoReturn
 
 # The rest is imported lazily, so that Ctrl-C during the imports is handled too.
-from moemcts.cli.interruptions import came_just_now, interruptions, terminations
+from moemcts.cli.interruptions import interruptions, terminations, was_just_interrupted
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Errors of a standard output that cannot be written; for files see `moemcts.store`."""
 _MAX_CHARACTERS = 80
 """The maximum length of a file name in an error."""
@@ -33,8 +33,8 @@ def main() -> None:
     with terminations() as is_terminated:
         try:
             _main()
-        except SystemExit as left:
-            if left.code == _INTERRUPTED and is_terminated():
+        except SystemExit as exiting:
+            if exiting.code == _INTERRUPTED and is_terminated():
                 raise SystemExit(_TERMINATED) from None
             raise
 
@@ -45,14 +45,14 @@ def _main() -> None:
             _open_streams()
             _run()
         except KeyboardInterrupt:
-            _leave("interrupted", _INTERRUPTED)
+            _exit_with("interrupted", _INTERRUPTED)
         except BrokenPipeError:
             # The reader of the output has closed it, so nothing more can be printed.
             _discard_output()
             sys.exit(1)
         except Exception:
-            if came_just_now():
-                _leave("interrupted", _INTERRUPTED)
+            if was_just_interrupted():
+                _exit_with("interrupted", _INTERRUPTED)
             raise
 
 
@@ -71,26 +71,26 @@ def _run() -> None:
         code = _exit_code(make_app())
         sys.stdout.flush()
     except MoemctsError as error:
-        _leave(f"error: {error}", error.exit_code)
+        _exit_with(f"error: {error}", error.exit_code)
     except BrokenPipeError:
         raise
     except OSError as error:
         if error.filename is not None:
             # An operating system error for a file or folder given by the user.
             code = 2 if isinstance(error, NOT_THERE) else 1
-            _leave(f"error: {error.strerror}: {_shortened(error.filename)}", code)
-        if error.errno not in _FULL:
+            _exit_with(f"error: {error.strerror}: {_shortened(error.filename)}", code)
+        if error.errno not in _WRITE_ERRORS:
             raise
         _discard_output()
-        _leave(f"error: cannot write the output: {error.strerror}", 1)
+        _exit_with(f"error: cannot write the output: {error.strerror}", 1)
     except MemoryError:
-        _leave("error: out of memory; ask for less at once, or for smaller numbers", 1)
+        _exit_with("error: out of memory; ask for less at once, or for smaller numbers", 1)
     except Exception as error:
         from moemcts.plugins import plugins
 
-        if os.environ.get(_TRACEBACK) or not (told := plugins().plugin_of_error(error)):
+        if os.environ.get(_TRACEBACK) or not (culprit := plugins().plugin_of_error(error)):
             raise
-        _leave(f"error: {told}; set {_TRACEBACK}=1 to see the traceback", 1)
+        _exit_with(f"error: {culprit}; set {_TRACEBACK}=1 to see the traceback", 1)
     sys.exit(code)  # type: ignore[arg-type]
 
 
@@ -99,18 +99,18 @@ def _check_folder() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        _leave(f"error: expected the current folder to exist: {error.strerror}; change to another one", 1)
+        _exit_with(f"error: expected the current folder to exist: {error.strerror}; change to another one", 1)
 
 
 def _exit_code(app: Callable[..., object]) -> object:
     """Runs the Typer application and returns the code that it exits with."""
     try:
         app(prog_name="moemcts")
-    except SystemExit as left:
-        if isinstance(getattr(left.__context__, "__cause__", None), KeyboardInterrupt):
+    except SystemExit as exiting:
+        if isinstance(getattr(exiting.__context__, "__cause__", None), KeyboardInterrupt):
             # Typer exits without a message.
             raise KeyboardInterrupt from None
-        return left.code
+        return exiting.code
     return 0
 
 
@@ -136,7 +136,7 @@ def _shortened(name: object) -> str:
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
 
 
-def _leave(line: str, code: int) -> NoReturn:
+def _exit_with(line: str, code: int) -> NoReturn:
     from moemcts.cli.printing import printable
 
     print(printable(line), file=sys.stderr)

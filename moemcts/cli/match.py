@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moemcts.cli.options import RANDOM_START, check_effects, check_num_games
-from moemcts.cli.outputs import check_outputs
+from moemcts.cli.outputs import check_output_files
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -123,17 +123,17 @@ def match(
         raise UsageError(f"expected --openings-order {' or '.join(ORDERS)}, got {openings_order!r}")
     file = None if openings == "seeds" else Path(openings)
     if file is None:
-        idle = {"--openings-order": openings_order, "--openings-plies": openings_plies}
-        check_effects(idle, "without --openings FILE")
+        options_of_files = {"--openings-order": openings_order, "--openings-plies": openings_plies}
+        check_effects(options_of_files, "without --openings FILE")
     else:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
-    made = plugins().game(game)
-    if against is None and len(agent) == 1 and made.spec.num_players > 1:
-        against = plugins().player(made)
-    named = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
-    limits = {name: value for name, value in named.items() if value is not None}
-    check_limits([*agent, *([] if against is None else [against])], made, limits)
-    played = _prepare(
+    loaded_game = plugins().game(game)
+    if against is None and len(agent) == 1 and loaded_game.spec.num_players > 1:
+        against = plugins().player(loaded_game)
+    limit_options = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
+    limits = {name: value for name, value in limit_options.items() if value is not None}
+    check_limits([*agent, *([] if against is None else [against])], loaded_game, limits)
+    prepared = _prepare(
         MatchPlan(
             game=game,
             agents=tuple(agent),
@@ -155,20 +155,20 @@ def match(
         pairs,
         out,
     )
-    formats = _formats(played, pgn, replays)
+    formats = _formats(prepared, pgn, replays)
     outputs = [path for path in (out, pgn, replays) if path is not None]
-    check_outputs(outputs, ours=[path for path, _ in formats], mark=EVENT)
-    result = _play(played, out, keep_thoughts=bool(formats))
+    check_output_files(outputs, ours=[path for path, _ in formats], mark=EVENT)
+    result = _play(prepared, out, keep_thoughts=bool(formats))
     # Printed first, in case the files cannot be written.
     if as_json:
-        others = {} if against is None else {"against": against}
-        print_json({"seed": seed, **others, **played.opening_settings.to_json(), **result.to_json()})
+        field = {} if against is None else {"against": against}
+        print_json({"seed": seed, **field, **prepared.opening_settings.to_json(), **result.to_json()})
     else:
-        print_result(result, played.opening_settings, against=against)
+        print_result(result, prepared.opening_settings, against=against)
     for path, write in formats:
         from moemcts.arena.replays import replays_of
 
-        write(path, replays_of(played.game, played.lineups, result.records, f"{EVENT}, {game}"))
+        write(path, replays_of(prepared.game, prepared.lineups, result.records, f"{EVENT}, {game}"))
 
 
 def parse_sprt(text: str) -> Sprt:
@@ -188,8 +188,8 @@ def parse_sprt(text: str) -> Sprt:
         values = [float(number) for number in numbers]
         if len(values) not in (2, 4):
             raise ValueError(f"got {len(values)} numbers")
-        named = dict(zip(("elo0", "elo1", "alpha", "beta"), values, strict=False))
-        return Sprt(**named, model=SPRT_MODELS[model])  # type: ignore[arg-type]
+        parameters = dict(zip(("elo0", "elo1", "alpha", "beta"), values, strict=False))
+        return Sprt(**parameters, model=SPRT_MODELS[model])  # type: ignore[arg-type]
     except ValueError as error:
         raise UsageError(f"expected --sprt elo0,elo1[,alpha,beta][,model=...], got {text!r}: {error}") from None
 
@@ -204,66 +204,66 @@ def _prepare(plan: MatchPlan, num_games: int | None, pairs: int | None, out: Pat
     from moemcts.runs.match import Match, going_on
 
     plan = going_on(plan, out)
-    made = Match(plan)
-    num_openings = pairs or -(-plan.num_games // made.num_seatings)
-    wanted = num_games or num_openings * made.num_seatings
-    return made if wanted == plan.num_games else Match(replace(plan, num_games=wanted))
+    prepared = Match(plan)
+    num_openings = pairs or -(-plan.num_games // prepared.num_seatings)
+    wanted_games = num_games or num_openings * prepared.num_seatings
+    return prepared if wanted_games == plan.num_games else Match(replace(plan, num_games=wanted_games))
 
 
-def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tuple[Path, WriteReplays]]:
+def _formats(prepared: Match, pgn: Path | None, replays: Path | None) -> list[tuple[Path, WriteReplays]]:
     """Returns the files to write games to and their formats, so that unknown formats fail before the first game."""
     from moemcts.plugins import plugins
 
-    if pgn is not None and "pgn" not in plugins().replay_formats.for_game(played.game.spec.name):
-        raise UsageError(f"{played.game.spec.name} has no PGN; --replays FILE.jsonl keeps its games")
+    if pgn is not None and "pgn" not in plugins().replay_formats.for_game(prepared.game.spec.name):
+        raise UsageError(f"{prepared.game.spec.name} has no PGN; --replays FILE.jsonl keeps its games")
     if replays is not None and not replays.suffix:
         raise UsageError(f"expected --replays with an ending that names the format, such as .jsonl, got {replays}")
-    named = [(pgn, "pgn"), (replays, replays.suffix.removeprefix(".") if replays is not None else "")]
-    return [(path, plugins().replay_format(name, played.game)) for path, name in named if path is not None]
+    formats_by_path = [(pgn, "pgn"), (replays, replays.suffix.removeprefix(".") if replays is not None else "")]
+    return [(path, plugins().replay_format(name, prepared.game)) for path, name in formats_by_path if path is not None]
 
 
-def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
+def _play(prepared: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
     from moemcts.arena.playing import MatchCallbacks
     from moemcts.arena.verdict import format_count
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.running_score import RunningScore
 
     progress = ConsoleProgress()
-    if played.suite is not None and played.suite.warning:
-        progress.say(f"warning: {played.suite.warning}")
-    if played.is_timed and played.plan.num_workers != 1:
+    if prepared.suite is not None and prepared.suite.warning:
+        progress.say(f"warning: {prepared.suite.warning}")
+    if prepared.is_timed and prepared.plan.num_workers != 1:
         progress.say(
             "warning: an agent is limited by time, so games are played one after the other, not in --workers processes"
         )
-    left = played.plan.num_games % played.num_seatings
-    if left and played.plan.num_games > played.num_seatings:
-        whole = played.plan.num_games - left + played.num_seatings
+    num_extra = prepared.plan.num_games % prepared.num_seatings
+    if num_extra and prepared.plan.num_games > prepared.num_seatings:
+        num_complete = prepared.plan.num_games - num_extra + prepared.num_seatings
         progress.say(
-            f"warning: the last opening is played from {left} of {played.num_seatings} seats; --games {whole} plays it "
-            "from all"
+            f"warning: the last opening is played from {num_extra} of {prepared.num_seatings} seats; "
+            f"--games {num_complete} plays it from all"
         )
-    score = RunningScore(played, _once(progress.say))
+    score = RunningScore(prepared, _once(progress.say))
 
-    def kept() -> str:
+    def resume_hint() -> str:
         games = f"{format_count(score.num_games, 'finished game')} {'is' if score.num_games == 1 else 'are'}"
         return f"{games} in {out}, the same command resumes" if out else ""
 
-    with interruptible(progress, kept), progress.task("match", "games", score.describe) as advance:
+    with interruptible(progress, resume_hint), progress.task("match", "games", score.describe) as advance:
 
-        def report(state: Progress) -> None:
-            score.num_plies = state.num_plies
-            advance(state.num_finished, played.num_games)
+        def report(progress: Progress) -> None:
+            score.num_plies = progress.num_plies
+            advance(progress.num_finished, prepared.num_games)
 
-        return played.play(out, callbacks=MatchCallbacks(report, score.note), keep_thoughts=keep_thoughts)
+        return prepared.play(out, callbacks=MatchCallbacks(report, score.add), keep_thoughts=keep_thoughts)
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:
     """Returns a wrapper of `say` that drops repeated lines."""
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def say_once(text: str) -> None:
-        if text not in said:
-            said.add(text)
+        if text not in printed:
+            printed.add(text)
             say(text)
 
     return say_once

@@ -30,18 +30,18 @@ def print_result(
         console.print("no games were played")
         return
     if isinstance(result, DuelResult):
-        print_table(_two(result) if len(result.sides) == 2 else _many(result))
-        lines = _evidence(result) if result.is_even else _few_games(len(result.informative))
+        print_table(_duel_table(result) if len(result.sides) == 2 else _free_for_all_table(result))
+        lines = _describe_duel(result) if result.is_even else _small_sample_warning(len(result.informative))
     else:
-        print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
-        lines = [*([] if against is None else [f"in all other seats: {against}"]), *_verdicts(result)]
+        print_table(_arms_table(result) if isinstance(result, MatchResult) else _solo_table(result))
+        lines = [*([] if against is None else [f"in all other seats: {against}"]), *_describe_differences(result)]
     num_counted = len(result.informative) if isinstance(result, DuelResult) else len(result.records)
-    for line in [*lines, *_games(result.records, num_counted), str(opening_settings)]:
+    for line in [*lines, *_describe_games(result.records, num_counted), str(opening_settings)]:
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _two(result: DuelResult) -> Table:
-    table = _table("agent", "games", "wins", "draws", "losses", "score", "Elo", "LOS", "first", "second")
+def _duel_table(result: DuelResult) -> Table:
+    table = _new_table("agent", "games", "wins", "draws", "losses", "score", "Elo", "LOS", "first", "second")
     for name in result.names:
         losses, draws, wins = result.counts(name)
         num_games = len(result.informative)
@@ -54,23 +54,23 @@ def _two(result: DuelResult) -> Table:
             f"{100 * (wins + draws / 2) / num_games:.1f} %",
             result.elo(name),
             f"{100 * likelihood_of_superiority(wins, losses):.1f} %",
-            *(_tally(result.tally(name, seat)) for seat in range(2)),
+            *(_format_tally(result.tally(name, seat)) for seat in range(2)),
         ]
         add_row(table, cells)
     return table
 
 
-def _evidence(result: DuelResult) -> list[str]:
+def _describe_duel(result: DuelResult) -> list[str]:
     first, second = result.names
     pairs, num_games = result.pairs(first), len(result.informative)
-    found, in_pairs = result.elo_range(first), result.is_in_pairs
-    number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
-    observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"
-    stopped = "; the test stopped the games, so the interval is too narrow" if result.is_stopped else ""
-    lines = [f"{first} against {second}: {elo_verdict(found, number, observations)}{stopped}{_few(num_games)}"]
+    elo_range, is_paired = result.elo_range(first), result.is_in_pairs
+    num_observations, unit = (sum(pairs), "pair") if is_paired else (num_games, "game")
+    observations = f"{unit}{'s' * (num_observations != 1)}{' of games' * is_paired}"
+    stop_warning = "; the test stopped the games, so the interval is too narrow" if result.is_stopped else ""
+    claim = elo_verdict(elo_range, num_observations, observations)
+    lines = [f"{first} against {second}: {claim}{stop_warning}{_small_sample_suffix(num_games)}"]
     if any(pairs):
-        told = " ".join(map(str, pairs))
-        line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}"
+        line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {' '.join(map(str, pairs))}"
         if sum(pairs) >= MIN_PAIRS and (measured := normalized_elo(pairs)):
             normalized, error = measured
             line += f"; normalized Elo {normalized:+z.1f} ± {error:.1f}"
@@ -90,18 +90,18 @@ def _evidence(result: DuelResult) -> list[str]:
     return lines
 
 
-def _few(num_games: int) -> str:
+def _small_sample_suffix(num_games: int) -> str:
     """Returns a warning if there are too few games for a conclusion."""
-    return "".join(f"; {line}" for line in _few_games(num_games))
+    return "".join(f"; {line}" for line in _small_sample_warning(num_games))
 
 
-def _few_games(num_games: int) -> list[str]:
+def _small_sample_warning(num_games: int) -> list[str]:
     return [f"fewer than {FEW_GAMES} games say little"] if num_games < FEW_GAMES else []
 
 
-def _many(result: DuelResult) -> Table:
+def _free_for_all_table(result: DuelResult) -> Table:
     seats = range(len(result.sides))
-    table = _table(
+    table = _new_table(
         "agent", "seats", "wins", "ties", "losses", "win rate", "rating", *(f"seat {seat}" for seat in seats)
     )
     ratings = fit_ratings(result.rankings())
@@ -114,45 +114,45 @@ def _many(result: DuelResult) -> Table:
             tally.wins,
             tally.ties,
             tally.losses,
-            _rate(tally.win_rate, tally.win_interval),
+            _format_rate(tally.win_rate, tally.win_interval),
             f"{ratings.elo[row]:+z.1f} ± {ratings.errors[row]:.1f}",
-            *(_tally(result.tally(name, seat)) for seat in seats),
+            *(_format_tally(result.tally(name, seat)) for seat in seats),
         ]
         add_row(table, cells)
     return table
 
 
-def _verdicts(result: MatchResult | SoloResult) -> list[str]:
-    compare, baseline = (
-        (result.difference, result.baseline)
-        if isinstance(result, MatchResult)
-        else (result.gain, result.match.baseline)
-    )
-    # Counts games without repetitions of earlier ones.
+def _describe_differences(result: MatchResult | SoloResult) -> list[str]:
     match = result if isinstance(result, MatchResult) else result.match
-    few = _few(int(min(match.summary(arm).tally.num_effective for arm in match.arms)))
-    return [f"{arm} against {baseline}: {compare(arm).verdict}{few}" for arm in result.arms if arm != baseline]
+    compare = result.difference if isinstance(result, MatchResult) else result.gain
+    # Counts games without repetitions of earlier ones.
+    num_games = int(min(match.summary(arm).tally.num_effective for arm in match.arms))
+    warning = _small_sample_suffix(num_games)
+    others = [arm for arm in match.arms if arm != match.baseline]
+    return [f"{arm} against {match.baseline}: {compare(arm).verdict}{warning}" for arm in others]
 
 
-def _alone(result: SoloResult) -> Table:
-    table = _table("agent", "games", "mean return", "more than the first", "as much", "less", "plies")
+def _solo_table(result: SoloResult) -> Table:
+    table = _new_table("agent", "games", "mean return", "more than the first", "as much", "less", "plies")
     for arm in result.arms:
-        found, more = result.mean_return(arm), result.gain(arm).more
+        mean_return, comparison = result.mean_return(arm), result.gain(arm).more
         is_first = arm == result.match.baseline
         cells = [
             arm,
-            found.num_observations,
-            f"{found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]",
-            *("–" if is_first else str(number) for number in (more.wins, more.ties, more.losses)),
+            mean_return.num_observations,
+            f"{mean_return.mean:.2f} [{mean_return.low:.2f}, {mean_return.high:.2f}]",
+            *("–" if is_first else str(number) for number in (comparison.wins, comparison.ties, comparison.losses)),
             f"{result.mean_plies(arm):.0f}",
         ]
         add_row(table, cells)
     return table
 
 
-def _arms(result: MatchResult) -> Table:
+def _arms_table(result: MatchResult) -> Table:
     seats = range(result.num_seats)
-    table = _table("agent", "games", "wins", "ties", "losses", "win rate", "score", *(f"seat {seat}" for seat in seats))
+    table = _new_table(
+        "agent", "games", "wins", "ties", "losses", "win rate", "score", *(f"seat {seat}" for seat in seats)
+    )
     for arm in result.arms:
         summary = result.summary(arm)
         tally = summary.tally
@@ -162,23 +162,23 @@ def _arms(result: MatchResult) -> Table:
             tally.wins,
             tally.ties,
             tally.losses,
-            _rate(tally.win_rate, tally.win_interval),
-            _rate(summary.score.mean, summary.score.interval),
-            *map(_tally, summary.by_seat),
+            _format_rate(tally.win_rate, tally.win_interval),
+            _format_rate(summary.score.mean, summary.score.interval),
+            *map(_format_tally, summary.by_seat),
         ]
         add_row(table, cells)
     return table
 
 
-def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
-    ends = ", ".join(f"{name} {count}" for name, count in terminations(records).items())
+def _describe_games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
+    endings = ", ".join(f"{name} {count}" for name, count in terminations(records).items())
     plies = sum(record.plies for record in records) / len(records)
-    lines = [f"{format_count(len(records), 'game')}, mean length {plies:.1f} plies; ended by {ends}"]
+    lines = [f"{format_count(len(records), 'game')}, mean length {plies:.1f} plies; ended by {endings}"]
     if num_repeated := len(records) - num_counted or num_duplicates(records):
         repeat, are = ("repeats", "is") if num_repeated == 1 else ("repeat", "are")
-        what = f"and {are} not counted; " if num_counted < len(records) else "and say less than others; "
+        consequence = f"and {are} not counted; " if num_counted < len(records) else "and say less than others; "
         lines.append(
-            f"{num_repeated} of these games {repeat} an earlier one move for move {what}more openings "
+            f"{num_repeated} of these games {repeat} an earlier one move for move {consequence}more openings "
             "(--openings FILE) give more games"
         )
     failures = [record for record in records if record.failure]
@@ -188,14 +188,14 @@ def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
     return lines
 
 
-def _table(*columns: str) -> Table:
+def _new_table(*columns: str) -> Table:
     return ruled_table(columns, is_whole=True)
 
 
-def _tally(tally: Tally) -> str:
+def _format_tally(tally: Tally) -> str:
     return f"{tally.wins}-{tally.ties}-{tally.losses}"
 
 
-def _rate(share: float, interval: Interval) -> str:
+def _format_rate(share: float, interval: Interval) -> str:
     low, high = interval
     return f"{100 * share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"

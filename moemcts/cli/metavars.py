@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from moemcts.registry import Registry
 
-_WORDS = {"str": "TEXT", "int": "INTEGER", "float": "FLOAT", "Path": "PATH", "path": "PATH"}
+_TYPE_NAMES = {"str": "TEXT", "int": "INTEGER", "float": "FLOAT", "Path": "PATH", "path": "PATH"}
 _TYPE = re.compile(r" <(?:list\[)?(\w+)(?: range)?\]?>")
 """Matches a type as written by Typer: `<str>`, `<int range>`, `<list[Path]>`."""
 
@@ -37,7 +37,7 @@ class Metavar(NamedTuple):
     names: Callable[[typer.Context], Iterable[str]] | None = None
 
 
-def describe(command: Any) -> None:
+def set_metavars(command: Any) -> None:
     """Sets metavariables and completions for a command's options and arguments; names are looked up lazily."""
     for parameter in command.params:
         option = parameter.opts[0]
@@ -48,9 +48,9 @@ def describe(command: Any) -> None:
             parameter.shell_complete = functools.partial(_completions, metavar.names)
 
 
-def in_words(term: str) -> str:
+def replace_type(term: str) -> str:
     """Returns an option's help term with a metavariable in place of its type; arguments have one already."""
-    return _TYPE.sub(lambda found: f" {_WORDS.get(found[1], found[1])}" if term.startswith("-") else "", term)
+    return _TYPE.sub(lambda match: f" {_TYPE_NAMES.get(match[1], match[1])}" if term.startswith("-") else "", term)
 
 
 def _completions(
@@ -68,23 +68,23 @@ def _games(context: typer.Context) -> Iterable[str]:
 
 
 def _gates(context: typer.Context) -> Iterable[str]:
-    return _of_game(plugins().gates, context)
+    return _names_for_game(plugins().gates, context)
 
 
 def _agents(context: typer.Context) -> Iterable[str]:
-    return [*_of_game(plugins().agents, context), *_weights(context)]
+    return [*_names_for_game(plugins().agents, context), *_weights(context)]
 
 
 def _agents_listed(context: typer.Context) -> Iterable[str]:
     from moemcts.cli.lists import EXPERTS
 
-    return [*_of_game(plugins().agents, context), EXPERTS]
+    return [*_names_for_game(plugins().agents, context), EXPERTS]
 
 
 def _weights(context: typer.Context) -> Iterable[str]:
     from moemcts.references import WEIGHTS
 
-    return [WEIGHTS + name for name in _of_game(plugins().weights, context)]
+    return [WEIGHTS + name for name in _names_for_game(plugins().weights, context)]
 
 
 def _networks(context: typer.Context) -> Iterable[str]:
@@ -95,7 +95,7 @@ def _schemes(context: typer.Context) -> Iterable[str]:
     return plugins().schemes
 
 
-def _of_game(registry: Registry, context: typer.Context) -> Iterable[str]:
+def _names_for_game(registry: Registry, context: typer.Context) -> Iterable[str]:
     """Returns the names available to the game on the command line; all if none is given."""
     game = context.params.get("game")
     return [entry.name for entry in (registry.for_game(game.partition("?")[0]) if game else registry).values()]
@@ -128,7 +128,7 @@ def _papers(context: typer.Context) -> Iterable[str]:
     from moemcts.cli.reproduce import ALL
     from moemcts.runs.papers import join
 
-    return [*(one.name for one in join(plugins().papers).experiment), ALL]
+    return [*(experiment.name for experiment in join(plugins().papers).experiment), ALL]
 
 
 _GAME = Metavar("GAME", _games)

@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from moemcts.runs.experiment.estimate import Estimate
 
 
-def check_place(folder: Path) -> None:
+def check_writable_folder(folder: Path) -> None:
     """Raises UsageError if a folder cannot exist there, and MoemctsError if it is not writable."""
     check_path(folder)
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise UsageError(f"expected a folder to write to, but {there} is a file; give another --out")
-    if not os.access(there, os.W_OK):
-        raise MoemctsError(f"cannot write {folder}: {there} is not writable; give another --out")
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise UsageError(f"expected a folder to write to, but {existing} is a file; give another --out")
+    if not os.access(existing, os.W_OK):
+        raise MoemctsError(f"cannot write {folder}: {existing} is not writable; give another --out")
 
 
-def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
+def check_output_folder(folder: Path, noun: str, *, marks: Collection[str]) -> None:
     """Raises UsageError for a folder that holds something other than the `noun` to be written there.
 
     A folder is accepted if it is new or empty, or has a file or folder named in `marks`; hidden files are ignored. It
     is not checked which run or command wrote such a file.
     """
-    check_place(folder)
+    check_writable_folder(folder)
     if not folder.exists() or any((folder / mark).exists() for mark in marks):
         return
-    found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    if found:
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    if others:
         raise UsageError(
             f"expected a new or empty folder for the {noun}, or one to resume, but {folder} holds other things, "
-            f"such as {found[0]}; give another --out"
+            f"such as {others[0]}; give another --out"
         )
 
 
-def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path], mark: str) -> None:
+def check_output_files(paths: Sequence[Path], *, ours: Sequence[Path], mark: str) -> None:
     """Checks files before they are written.
 
     Raises UsageError if two outputs are the same file, or if an existing file of `ours`, which would be overwritten,
@@ -67,7 +67,7 @@ def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path], mark: str) -> 
             raise UsageError(f"{path} is not a file of match games; give another file or remove this one")
 
 
-def check_room(folder: Path, expected: Estimate) -> None:
+def check_disk_space(folder: Path, expected: Estimate) -> None:
     """Raises MoemctsError if there is less free disk space than a run is expected to need."""
     existing = folder.absolute()
     while not existing.exists():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QUIT = ("quit", "exit")
 LIST = "?"
 """The input that lists the moves."""
-_FEW = 12
+_MAX_LISTED = 12
 """Up to this many moves are listed with the prompt."""
 
 
@@ -64,29 +64,29 @@ def play(
 
     if game is None:
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
-    made = plugins().game(game)
+    loaded_game = plugins().game(game)
     limits = {} if simulations is None else {"simulations": simulations}
-    name = best_available_agent(made) if against is None else against
-    agent = resolve_agent(name, made, limits)
-    check_limits([name], made, limits)
-    players = range(made.spec.num_players)
-    person = Person(made)
+    name = best_available_agent(loaded_game) if against is None else against
+    agent = resolve_agent(name, loaded_game, limits)
+    check_limits([name], loaded_game, limits)
+    players = range(loaded_game.spec.num_players)
+    person = Person(loaded_game)
     table = Table(
-        state=first_state(made, seed),
+        state=first_state(loaded_game, seed),
         agents=[person if player == seat else agent for player in players],
         seats=seats_of(len(players), seed),
         chance=chance_of(len(players), seed),
     )
-    _show(made, table.state)
+    _show(loaded_game, table.state)
     try:
-        _follow(made, table, agent, person)
-    except _Left as left:
+        _play_out(loaded_game, table, agent, person)
+    except _PersonLeft as left:
         if left.reason:
             raise UsageError(left.reason) from None
         return
     names = ["you" if player == seat else agent.name for player in players]
     results = (f"player {player} ({names[player]}) {value:+g}" for player, value in enumerate(table.returns()))
-    typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(results)}")
+    typer.echo(f"\n{loaded_game.render(table.state)}\n\nresult: {', '.join(results)}")
 
 
 def _serve(
@@ -107,9 +107,9 @@ def _serve(
         if game is None:
             raise UsageError("expected --game with --against: an agent plays one game")
         # Errors are reported here instead of on a page.
-        made = plugins().game(game)
-        resolve_agent(against, made)
-        check_limits([against], made, {} if simulations is None else {"simulations": simulations})
+        loaded_game = plugins().game(game)
+        resolve_agent(against, loaded_game)
+        check_limits([against], loaded_game, {} if simulations is None else {"simulations": simulations})
     elif game is not None:
         plugins().game(game)
 
@@ -122,11 +122,11 @@ def _serve(
             # A thread, because opening a terminal browser blocks until it exits, and it needs the server meanwhile.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    named = [] if against is None else [against]
-    serve(Offers(game=game, agents=named, seat=seat, seed=seed, simulations=simulations), port, ready)
+    agents = [] if against is None else [against]
+    serve(Offers(game=game, agents=agents, seat=seat, seed=seed, simulations=simulations), port, ready)
 
 
-def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
+def _play_out(game: Game, table: Table, agent: Agent, person: Person) -> None:
     from moemcts.game import CHANCE
     from moemcts.play import play as rounds
 
@@ -135,14 +135,14 @@ def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
             name = table.agents[player].name
             raise MoemctsError(f"player {player} ({name}), {failure.kind}: {failure.reason}")
         for player, decision in zip(step.players, step.decisions, strict=True):
-            who = "chance" if player == CHANCE else f"player {player} ({agent.name})"
+            mover = "chance" if player == CHANCE else f"player {player} ({agent.name})"
             if player == CHANCE or table.agents[player] is not person:
-                typer.echo(f"{who}: {game.format_action(step.state, player, decision.action)}")
+                typer.echo(f"{mover}: {game.format_action(step.state, player, decision.action)}")
         if table.players:
             _show(game, table.state)
 
 
-class _Left(BaseException):
+class _PersonLeft(BaseException):
     """The person has left the game; a BaseException, as it is not an error of an agent."""
 
     def __init__(self, reason: str = "") -> None:
@@ -161,23 +161,25 @@ class Person:
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         from moemcts.agents import Decision
 
-        return [Decision(action=self._ask(*views[row])) for row in range(len(seats))]
+        return [Decision(action=self._read_move(*views[row])) for row in range(len(seats))]
 
-    def _ask(self, state: State, player: Player) -> Action:
+    def _read_move(self, state: State, player: Player) -> Action:
         names = [self._game.format_action(state, player, action) for action in state.legal_actions(player)]
-        listed = " ".join(names)
-        told = f"or {QUIT[0]} ({listed})" if len(names) <= _FEW else f"{LIST} for all {len(names)}, or {QUIT[0]}"
+        all_moves = " ".join(names)
+        hint = (
+            f"or {QUIT[0]} ({all_moves})" if len(names) <= _MAX_LISTED else f"{LIST} for all {len(names)}, or {QUIT[0]}"
+        )
         while True:
             try:
-                text = input(f"player {player}, your move, {told}: ").strip()
+                text = input(f"player {player}, your move, {hint}: ").strip()
             except (EOFError, RuntimeError):
                 # A missing standard input raises RuntimeError. The newline ends the line of the prompt.
                 typer.echo()
-                raise _Left("expected a move, but the input has ended") from None
+                raise _PersonLeft("expected a move, but the input has ended") from None
             if text.lower() in QUIT and text not in names:
-                raise _Left
+                raise _PersonLeft
             if text == LIST and text not in names:
-                typer.echo(listed)
+                typer.echo(all_moves)
                 continue
             try:
                 return self._game.parse_action(state, player, text)

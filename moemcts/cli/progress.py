@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from moemcts.arena.verdict import format_count
-from moemcts.cli.interruptions import came_just_now
+from moemcts.cli.interruptions import was_just_interrupted
 from moemcts.work.progress import Advance
-from moemcts.work.progress import Progress as Shown
+from moemcts.work.progress import Progress as ProgressDisplay
 
 SECONDS_BETWEEN_LINES = 10.0
 PACE_LINES = 30
@@ -60,35 +60,35 @@ class ConsoleProgress:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _lines(self, name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
-        started = shown = time.monotonic()
-        last = (0, 0)
-        pace = _Pace()
+        started_at = printed_at = time.monotonic()
+        latest = (0, 0)
+        meter = _RateMeter()
 
         def advance(done: int, total: int) -> None:
-            nonlocal shown, last
-            last = (done, total)
+            nonlocal printed_at, latest
+            latest = (done, total)
             now = time.monotonic()
-            pace.note(now, done)
-            if now - shown >= SECONDS_BETWEEN_LINES and (done or note()):
-                shown = now
-                seconds = pace.left(now, done, total)
-                left = "" if seconds is None else f", {seconds:,.0f} s left"
-                stand = f"; {note()}" if note() else ""
-                self.say(f"{name}: {done:,}/{total:,} {unit}{left}{stand}")
+            meter.note(now, done)
+            if now - printed_at >= SECONDS_BETWEEN_LINES and (done or note()):
+                printed_at = now
+                seconds = meter.seconds_left(now, done, total)
+                remaining = "" if seconds is None else f", {seconds:,.0f} s left"
+                state = f"; {note()}" if note() else ""
+                self.say(f"{name}: {done:,}/{total:,} {unit}{remaining}{state}")
 
         yield advance
-        self.say(f"{name}: {' '.join(filter(None, _ending(last[0], unit, time.monotonic() - started)))}")
+        self.say(f"{name}: {' '.join(filter(None, _summarize(latest[0], unit, time.monotonic() - started_at)))}")
 
 
 @contextmanager
-def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
-    """Ends a command on Ctrl-C with a line that includes `kept()`, what was saved, and exit code 130."""
+def interruptible(progress: ProgressDisplay, describe_saved: Callable[[], str]) -> Iterator[None]:
+    """Ends a command on Ctrl-C with exit code 130 and a line that includes `describe_saved()`, what was saved."""
     try:
         yield
     except (KeyboardInterrupt, Exception) as error:
-        if not isinstance(error, KeyboardInterrupt) and not came_just_now():
+        if not isinstance(error, KeyboardInterrupt) and not was_just_interrupted():
             raise
-        progress.say("; ".join(filter(None, ["interrupted", kept()])))
+        progress.say("; ".join(filter(None, ["interrupted", describe_saved()])))
         raise typer.Exit(130) from None
 
 
@@ -99,28 +99,28 @@ class Bar:
         self._name = name
         self._unit = unit
         self._note = note
-        self._stand = ""
+        self._state = ""
         self._done, self._total = 0, 0
-        self._started = time.monotonic()
-        self._ended: float | None = None
-        self._pace = _Pace()
+        self._started_at = time.monotonic()
+        self._ended_at: float | None = None
+        self._meter = _RateMeter()
         self._rate: float | None = None
-        self._ends: float | None = None
+        self._ends_at: float | None = None
         """When the task will end at the current rate."""
 
     def advance(self, done: int, total: int) -> None:
         """Updates what is done and the total."""
         now = time.monotonic()
-        self._pace.note(now, done)
-        self._rate, left = self._pace.rate(now, done), self._pace.left(now, done, total)
-        self._ends = None if left is None else now + left
+        self._meter.note(now, done)
+        self._rate, left = self._meter.rate(now, done), self._meter.seconds_left(now, done, total)
+        self._ends_at = None if left is None else now + left
         self._done, self._total = done, total
-        self._stand = self._note()
+        self._state = self._note()
 
     def finish(self) -> None:
         """Marks the task as finished."""
-        self._stand = self._note()
-        self._ended = time.monotonic()
+        self._state = self._note()
+        self._ended_at = time.monotonic()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         bar = "bar"
@@ -149,22 +149,22 @@ class Bar:
 
     def _parts(self) -> dict[str, str]:
         """Returns the text of each part."""
-        if self._ended is not None:
-            count, lasted = _ending(self._done, self._unit, self._ended - self._started)
-            return {"count": count, "time": lasted, "note": self._stand, "rate": "", "elapsed": ""}
+        if self._ended_at is not None:
+            count, lasted = _summarize(self._done, self._unit, self._ended_at - self._started_at)
+            return {"count": count, "time": lasted, "note": self._state, "rate": "", "elapsed": ""}
         now, total = time.monotonic(), f"{self._total:,}"
-        left = "-:--:--" if self._ends is None else _clock(self._ends - now)
+        left = "-:--:--" if self._ends_at is None else _format_clock(self._ends_at - now)
         rate = 0.0 if self._rate is None else self._rate
         return {
             "count": f"{self._done:>{len(total)},}/{total} {self._unit}" if self._total else "",
             "time": f"{left} left" if self._total else "",
-            "note": self._stand,
+            "note": self._state,
             "rate": f"{rate:,.{0 if rate >= 10 else 1}f} {self._unit}/s" if rate else "",
-            "elapsed": _clock(now - self._started),
+            "elapsed": _format_clock(now - self._started_at),
         }
 
 
-class _Pace:
+class _RateMeter:
     """The recent rate of a task, measured from the first item on: before that, work is only starting up."""
 
     def __init__(self) -> None:
@@ -182,20 +182,20 @@ class _Pace:
         seconds, number = now - self._marks[0][0], done - self._marks[0][1]
         return number / seconds if number > 0 and seconds > 0 else None
 
-    def left(self, now: float, done: int, total: int) -> float | None:
+    def seconds_left(self, now: float, done: int, total: int) -> float | None:
         """Returns the estimated seconds left; None if the rate is not known yet."""
         rate = self.rate(now, done)
         return None if rate is None else (total - done) / rate
 
 
-def _ending(done: int, unit: str, seconds: float) -> tuple[str, str]:
+def _summarize(done: int, unit: str, seconds: float) -> tuple[str, str]:
     """Returns what was done in total, and how long it took."""
     if not done:
         return "nothing was left to do", ""
     return format_count(done, unit.removesuffix("s")), f"in {seconds:,.1f} s"
 
 
-def _clock(seconds: float) -> str:
+def _format_clock(seconds: float) -> str:
     """Formats seconds as hours, minutes and seconds."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -28,7 +28,7 @@ def report(
 ) -> None:
     """Rewrite the reports of runs, and compare several runs in one table."""
     from moemcts.cli.consoles import print_json
-    from moemcts.cli.outputs import check_own
+    from moemcts.cli.outputs import check_output_folder
     from moemcts.cli.printing import printable
     from moemcts.report.comparison import comparison
     from moemcts.report.page import write_report
@@ -40,19 +40,23 @@ def report(
     if suites and len(suites) < len(runs):
         raise UsageError("expected runs or suites, got both")
     if out is not None:
-        check_own(out, "report", marks=["report.html"])
-    found = {} if suites else {str(folder): rewrite(folder, allow_programs=allow_programs) for folder in runs}
-    whole = _joined_suites(suites) if suites else comparison({name: one.numbers for name, one in found.items()})
+        check_output_folder(out, "report", marks=["report.html"])
+    reports = {} if suites else {str(folder): rewrite(folder, allow_programs=allow_programs) for folder in runs}
+    combined = (
+        _joined_suites(suites)
+        if suites
+        else comparison({name: run_report.numbers for name, run_report in reports.items()})
+    )
     if out is not None:
-        write_report(out, whole)
+        write_report(out, combined)
     if as_json:
-        print_json(whole.numbers)
+        print_json(combined.numbers)
         return
-    if len(found) == 1:
-        typer.echo(printable(next(iter(found.values())).summary))
+    if len(reports) == 1:
+        typer.echo(printable(next(iter(reports.values())).summary))
         typer.echo(f"report: {runs[0] / 'report' / 'report.html'}")
         return
-    typer.echo(printable("\n\n".join(table.text() for section in whole.sections for table in section.tables)))
+    typer.echo(printable("\n\n".join(table.text() for section in combined.sections for table in section.tables)))
     if out is not None:
         typer.echo(f"report: {out / 'report.html'}")
 

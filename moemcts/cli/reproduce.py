@@ -60,9 +60,9 @@ def reproduce(
     if experiment is None:
         _list(papers, as_json)
         return
-    names = [one.name for one in papers.experiment] if experiment == ALL else [experiment]
+    names = [listed.name for listed in papers.experiment] if experiment == ALL else [experiment]
     command_line: Any = context.find_root().command
-    runs = [_prepared(papers, name, preset, data, out, changes or []) for name in names]
+    runs = [_prepare(papers, name, preset, data, out, changes or []) for name in names]
     if data is not None and not any(run.uses_data for run in runs):
         raise UsageError(f"--data has no effect in {experiment}, whose games are played here; leave it out")
     for run in runs:
@@ -71,21 +71,21 @@ def reproduce(
         if not as_json:
             _print_commands(runs)
             return
-        found: list[object] = [{"experiment": run.experiment.name, "commands": _commands(run)} for run in runs]
+        results: list[object] = [{"experiment": run.experiment.name, "commands": _commands(run)} for run in runs]
     else:
-        found = [_do(run, command_line, as_json) for run in runs]
+        results = [_run_experiment(run, command_line, as_json) for run in runs]
     if as_json:
-        print_json(found if experiment == ALL else found[0])
+        print_json(results if experiment == ALL else results[0])
 
 
-def _prepared(
+def _prepare(
     papers: PaperList, name: str, preset: str, data: Path | None, out: Path | None, changes: Sequence[str]
 ) -> Reproduction:
-    from moemcts.cli.outputs import check_place
+    from moemcts.cli.outputs import check_writable_folder
     from moemcts.runs.reproduction import Reproduction
 
     if out is not None:
-        check_place(out)
+        check_writable_folder(out)
     if data is not None and not data.exists():
         raise UsageError(f"expected a file of games or a dataset, found nothing at {data}")
     sizes = papers.size(preset, changes)
@@ -93,7 +93,7 @@ def _prepared(
     return Reproduction(papers, papers.find(name), sizes, folder, data)
 
 
-def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
+def _run_experiment(run: Reproduction, command_line: Any, as_json: bool) -> object:
     """Runs an experiment and writes its report; returns its numbers."""
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.page import write_report
@@ -101,8 +101,8 @@ def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
 
     progress = ConsoleProgress()
     name = run.experiment.name
-    kept = "everything finished is kept, the same command resumes"
-    with interruptible(progress, lambda: kept), exclusive(run.folder):
+    resume_hint = "everything finished is kept, the same command resumes"
+    with interruptible(progress, lambda: resume_hint), exclusive(run.folder):
         run.work(partial(run_command, command_line), progress.say)
         report = run.report()
         if not as_json:
@@ -115,25 +115,25 @@ def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
 
 def run_command(command_line: Any, words: Sequence[str]) -> str:
     """Runs a command of this command line in this process and returns its output; raises MoemctsError if it fails."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         code = command_line.main(list(words), prog_name="moemcts", standalone_mode=False)
     if code == 130:
         raise KeyboardInterrupt
     if isinstance(code, int) and code:
         raise MoemctsError(f"moemcts {' '.join(words)} failed with exit code {code}")
-    return printed.getvalue()
+    return output.getvalue()
 
 
 def _list(papers: PaperList, as_json: bool) -> None:
     from moemcts.cli.consoles import print_json
 
     if as_json:
-        print_json([one.model_dump(mode="json") for one in papers.experiment])
+        print_json([experiment.model_dump(mode="json") for experiment in papers.experiment])
         return
     from moemcts.report.tables import Table
 
-    rows = [[one.name, one.title, "; ".join(one.sources)] for one in papers.experiment]
+    rows = [[experiment.name, experiment.title, "; ".join(experiment.sources)] for experiment in papers.experiment]
     typer.echo(Table(["experiment", "what", "published in"], rows).text())
 
 

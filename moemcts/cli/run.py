@@ -76,10 +76,10 @@ def run(
 ) -> None:
     """Play training games, train a single network and one expert per phase, and report which plays better."""
     from moemcts.cli.consoles import print_json
-    from moemcts.cli.outputs import check_room
+    from moemcts.cli.outputs import check_disk_space
     from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.settings import Given, games_at, named_start, read_changes, read_settings
+    from moemcts.cli.settings import RunArguments, data_setting, read_changes, read_settings, start_setting
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import followed
     from moemcts.runs import Experiment, ExperimentConfig
@@ -91,53 +91,53 @@ def run(
         check_installed()
     networks = {"network": network[0], "other_networks": network[1:]} if network else {}
     networks |= {"single_networks": single_network} if single_network else {}
-    named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
-    named |= named_start(start, network)
+    options = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **data_setting(data)}
+    options |= start_setting(start, network)
     if resume is None:
-        named["workers"] = workers
+        options["workers"] = workers
     elif workers is not None:
         # Treated as a change, so that a run can be resumed with another number.
         changes = [*(changes or ()), f"workers={workers}"]
-    given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
+    arguments = RunArguments.of(options, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
-        settings = read_settings(given, ExperimentConfig).filled()
-        experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, given), settings)
+        settings = read_settings(arguments, ExperimentConfig).filled()
+        experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, arguments), settings)
         if scheme and not experiment.gates:
             raise UsageError("--scheme has no effect without a gate, which makes experts; leave it out, or name one")
-    elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
+    elif out or preset or config or {*arguments.options} - {"gates", "schemes", *networks}:
         raise UsageError(
             "expected --resume with at most --gate, --scheme, --network, --single-network, --workers and --set: "
             "a run goes on with the settings in its config.toml"
         )
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)
-        if given:
+        if arguments:
             added = {"gates": gate or (), "schemes": scheme or (), "networks": network or ()}
             added |= {"single_networks": single_network or ()}
-            experiment = grown(experiment, **added, changes=read_changes(given.changes))
+            experiment = grown(experiment, **added, changes=read_changes(arguments.changes))
     progress.say(headline(experiment))
     expected = estimate(experiment)
     progress.say(estimate_line(expected, resume))
     if dry_run:
         typer.echo(plan_as_json(experiment, expected) if as_json else experiment.config_text())
         return
-    check_room(experiment.folder, expected)
+    check_disk_space(experiment.folder, expected)
     if resume is None:
         experiment.write()
-    elif given:
+    elif arguments:
         keep_growth(experiment)
 
-    def tell(report: Report) -> None:
+    def print_report(report: Report) -> None:
         if as_json:
             print_json({"folder": str(experiment.folder), **report.numbers})
         else:
             typer.echo(report.summary)
 
     started = time.monotonic()
-    kept = f"everything finished is kept. To resume: moemcts run --resume {experiment.folder}"
-    with interruptible(progress, lambda: kept), followed(experiment.folder, is_wanted=tensorboard):
-        finish(experiment, progress, tell)
+    resume_hint = f"everything finished is kept. To resume: moemcts run --resume {experiment.folder}"
+    with interruptible(progress, lambda: resume_hint), followed(experiment.folder, is_wanted=tensorboard):
+        finish(experiment, progress, print_report)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if not as_json:
         typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")

@@ -32,15 +32,15 @@ class RunningScore:
         self._wins: Counter[str] = Counter()
         self._seats: Counter[str] = Counter()
         self._shows_elo = match.is_duel and len(match.game.spec.sides) == 2
-        self._got: defaultdict[str, float] = defaultdict(float)
+        self._return_sums: defaultdict[str, float] = defaultdict(float)
         """Sums of returns in the game's own score."""
-        self._first = [0, 0, 0]
+        self._counts = [0, 0, 0]
         """Losses, draws and wins of the first agent."""
-        self._new = [0, 0, 0]
+        self._distinct_counts = [0, 0, 0]
         """The same without games that repeat others."""
         self._repeats = RepeatedStarts()
 
-    def note(self, record: GameRecord) -> None:
+    def add(self, record: GameRecord) -> None:
         """Adds a game."""
         self.num_games += 1
         if record.failure:
@@ -50,12 +50,12 @@ class RunningScore:
             if record.focus in (None, player):
                 self._seats[name] += 1
                 self._wins[name] += outcome_of(last_one_standing(returns, player)) == "win"
-                self._got[name] += self._match.game.spec.score_unit * record.returns[player]
+                self._return_sums[name] += self._match.game.spec.score_unit * record.returns[player]
         if self._shows_elo:
             ours, theirs = (returns[record.agents.index(name)] for name in self._match.plan.agents)
             result = 1 + int(ours > theirs) - int(ours < theirs)
-            self._first[result] += 1
-            self._new[result] += self._repeats.is_new(record)
+            self._counts[result] += 1
+            self._distinct_counts[result] += self._repeats.is_new(record)
 
     def describe(self) -> str:
         """Returns the result as a line of text."""
@@ -66,12 +66,14 @@ class RunningScore:
             return ""
         if self._shows_elo:
             # As in the final table, see `records.informative`.
-            losses, draws, wins = self._new if self._repeats.is_deterministic else self._first
+            losses, draws, wins = self._distinct_counts if self._repeats.is_deterministic else self._counts
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
         seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
         if self._match.is_solo:
-            return f"returns {', '.join(f'{_short(name)} {self._got[name] / seats[name]:.2f}' for name in seats)}"
-        return f"wins {', '.join(f'{_short(name)} {100 * self._wins[name] / seats[name]:.1f} %' for name in seats)}"
+            means = [f"{_short(name)} {self._return_sums[name] / seats[name]:.2f}" for name in seats]
+            return f"returns {', '.join(means)}"
+        rates = [f"{_short(name)} {100 * self._wins[name] / seats[name]:.1f} %" for name in seats]
+        return f"wins {', '.join(rates)}"
 
 
 def _short(name: str) -> str:

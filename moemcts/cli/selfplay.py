@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moemcts.cli.options import AllowPrograms, Changes, Config, TensorBoard
-from moemcts.cli.outputs import check_room
+from moemcts.cli.outputs import check_disk_space
 from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from moemcts.cli.settings import Given
+    from moemcts.cli.settings import RunArguments
     from moemcts.report.page import Report
     from moemcts.runs.selfplay.run import SelfPlay
     from moemcts.runs.selfplay.settings import SelfPlayConfig
@@ -58,7 +58,7 @@ def selfplay(
     """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.settings import Given, named_start
+    from moemcts.cli.settings import RunArguments, start_setting
     from moemcts.report.events import check_installed
     from moemcts.runs.finishing import finish
     from moemcts.runs.selfplay.estimate import selfplay_estimate
@@ -66,7 +66,7 @@ def selfplay(
 
     if tensorboard:
         check_installed()
-    named = {
+    options = {
         "game": game,
         "gate": gate,
         "scheme": scheme,
@@ -75,14 +75,14 @@ def selfplay(
         "workers": int(workers) if workers is not None and workers.isdecimal() else workers,
         "seed": seed,
     }
-    named |= named_start(None if start is None else str(start), network)
-    given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
+    options |= start_setting(None if start is None else str(start), network)
+    arguments = RunArguments.of(options, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
-        settings = _settings(given)
-        folder = out or new_folder(settings.game, ["selfplay", settings.gate], given)
+        settings = _settings(arguments)
+        folder = out or new_folder(settings.game, ["selfplay", settings.gate], arguments)
         run = SelfPlay.prepare(folder, settings)
-    elif out or preset or config or changes or {*given.options} - {"generations"}:
+    elif out or preset or config or changes or {*arguments.options} - {"generations"}:
         raise UsageError(
             "expected --resume alone or with --generations: self-play goes on with the settings in its config.toml"
         )
@@ -91,21 +91,21 @@ def selfplay(
         if generations is not None:
             run = run.longer(generations)
     progress.say(headline(run))
-    expected = selfplay_estimate(run)
-    progress.say(estimate_line(expected, resume))
+    estimate = selfplay_estimate(run)
+    progress.say(estimate_line(estimate, resume))
     if dry_run:
-        typer.echo(plan_as_json(run, expected) if as_json else run.config_text())
+        typer.echo(plan_as_json(run, estimate) if as_json else run.config_text())
         return
-    check_room(run.folder, expected)
+    check_disk_space(run.folder, estimate)
     if resume is None:
         run.write()
     elif generations is not None:
         with run.locked():
             run.keep_settings()
     if tensorboard:
-        _follow(run)
+        _write_events(run)
 
-    def tell(report: Report) -> None:
+    def print_report(report: Report) -> None:
         if as_json:
             print_json({"folder": str(run.folder), **report.numbers})
             return
@@ -113,18 +113,18 @@ def selfplay(
         typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
 
     started = time.monotonic()
-    kept = f"everything finished is kept. To resume: moemcts selfplay --resume {run.folder}"
-    with interruptible(progress, lambda: kept):
-        finish(run, progress, tell)
+    resume_hint = f"everything finished is kept. To resume: moemcts selfplay --resume {run.folder}"
+    with interruptible(progress, lambda: resume_hint):
+        finish(run, progress, print_report)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if as_json:
         return
     newest, best = run.config.generations, run.on_disk.champion(run.config.generations)
-    said = "" if best == newest else f" (of generation {best}, the last that was promoted)"
-    typer.echo(f"\nexperts: {run.on_disk.experts(best)}{said}\nreport: {run.folder / 'report' / 'report.html'}")
+    note = "" if best == newest else f" (of generation {best}, the last that was promoted)"
+    typer.echo(f"\nexperts: {run.on_disk.experts(best)}{note}\nreport: {run.folder / 'report' / 'report.html'}")
 
 
-def _follow(run: SelfPlay) -> None:
+def _write_events(run: SelfPlay) -> None:
     """Writes TensorBoard event files for every generation; raises MissingExtra if TensorBoard is not installed."""
     from moemcts.report.events import EVENTS, Events
     from moemcts.runs.selfplay.outcomes import generation_of
@@ -132,15 +132,17 @@ def _follow(run: SelfPlay) -> None:
     events = Events(run.folder / EVENTS)
 
     def add(generation: int) -> None:
-        if (found := generation_of(run, generation)) is not None:
-            events.add(found, [one for one in run.matches.measurements() if one["agent"] == f"generation {generation}"])
+        if (outcome := generation_of(run, generation)) is not None:
+            events.add(
+                outcome, [match for match in run.matches.measurements() if match["agent"] == f"generation {generation}"]
+            )
 
     run.on_generation = add
 
 
-def _settings(given: Given) -> SelfPlayConfig:
+def _settings(arguments: RunArguments) -> SelfPlayConfig:
     """Returns the configuration; raises as `read_settings`."""
     from moemcts.cli.settings import read_settings
     from moemcts.runs.selfplay.settings import SelfPlayConfig, load_preset
 
-    return read_settings(given, SelfPlayConfig, load_preset)
+    return read_settings(arguments, SelfPlayConfig, load_preset)

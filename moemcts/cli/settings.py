@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_PRESET = "laptop"
-GIVEN_GAMES = ("data.folder", "data.games")
+EXISTING_GAMES = ("data.folder", "data.games")
 """Settings that name existing games to learn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """What was given on the command line; falsy if nothing was."""
+class RunArguments:
+    """The settings given on the command line; falsy if there are none."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options by dotted path."""
@@ -43,8 +43,8 @@ class Given:
         changes: Sequence[str] | None,
         *,
         allow_programs: bool,
-    ) -> Given:
-        """Returns what was given; options that were not given are None and left out."""
+    ) -> RunArguments:
+        """Returns the given settings; options that were not given are None and left out."""
         options = {path: value for path, value in options.items() if value is not None}
         return cls(options=options, preset=preset, config=config, changes=changes or (), allow_programs=allow_programs)
 
@@ -59,7 +59,7 @@ class Given:
 
 
 def read_settings(
-    given: Given, kind: type[Config], find_preset: Callable[[str, str], dict[str, Any]] | None = None
+    arguments: RunArguments, config_type: type[Config], find_preset: Callable[[str, str], dict[str, Any]] | None = None
 ) -> Config:
     """Returns the configuration.
 
@@ -74,41 +74,41 @@ def read_settings(
     from moemcts.runs.settings import validate
     from moemcts.store import read_toml
 
-    file = flat(read_toml(given.config)) if given.config is not None else {}
-    changes = read_changes(given.changes)
+    file = flat(read_toml(arguments.config)) if arguments.config is not None else {}
+    changes = read_changes(arguments.changes)
     for path, value in changes.items():
         # An empty list clears the file's value, so --set may replace it.
-        if given.options.get(path, value) not in ([], value):
-            raise UsageError(f"expected {path} once, got {given.options[path]!r} and, with --set, {value!r}")
-    explicit = {**file, **given.options, **changes}
+        if arguments.options.get(path, value) not in ([], value):
+            raise UsageError(f"expected {path} once, got {arguments.options[path]!r} and, with --set, {value!r}")
+    explicit = {**file, **arguments.options, **changes}
     reference = explicit.get("game")
     if not isinstance(reference, str):
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     plugins().game(reference)
-    if not given.allow_programs:
-        refuse_programs_in(file, str(given.config))
+    if not arguments.allow_programs:
+        refuse_programs_in(file, str(arguments.config))
     values: dict[str, Any] = {}
-    preset = given.preset or DEFAULT_PRESET
+    preset = arguments.preset or DEFAULT_PRESET
     # Kinds of runs with presets of their own have their own presets per game, too.
-    own = {} if find_preset else dict(plugins().game_preset(reference, preset))
-    needs: Mapping[str, str] = own.pop("needs", {})
+    game_values = {} if find_preset else dict(plugins().game_preset(reference, preset))
+    needs: Mapping[str, str] = game_values.pop("needs", {})
     general = load_preset(preset) if find_preset is None else find_preset(reference, preset)
-    layers = layered(reference, general, own)
+    layers = layered(reference, general, game_values)
     # Ignore sections of the preset that this kind of run does not have.
-    layers = {path: value for path, value in layers.items() if path.split(".")[0] in kind.model_fields}
-    if any(explicit.get(path) for path in GIVEN_GAMES):
+    layers = {path: value for path, value in layers.items() if path.split(".")[0] in config_type.model_fields}
+    if any(explicit.get(path) for path in EXISTING_GAMES):
         # A preset sets how many games to play, not how many existing ones to use.
         layers.pop("data.samples", None)
-    says = layers.keys() & {**flat(general), **flat(own)}
-    left = _left(says, file, kind)
-    if given.preset and file and not left - {"summary"}:
+    preset_paths = layers.keys() & {**flat(general), **flat(game_values)}
+    preset_left = _not_overridden(preset_paths, file, config_type)
+    if arguments.preset and file and not preset_left - {"summary"}:
         raise UsageError(
-            f"--preset {preset} has no effect beside --config {given.config}, which sets everything that the "
+            f"--preset {preset} has no effect beside --config {arguments.config}, which sets everything that the "
             "preset sets; leave one of them out"
         )
-    layers = {path: value for path, value in layers.items() if path in left or path not in says}
+    layers = {path: value for path, value in layers.items() if path in preset_left or path not in preset_paths}
     merge(values, {**layers, **explicit})
-    configuration = validate(values, kind)
+    configuration = validate(values, config_type)
     _check_effects(explicit, file, configuration)
     _check_needs(needs, preset, configuration)
     return configuration
@@ -118,22 +118,24 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
     """Returns the settings given by `--set`, by dotted path; raises UsageError for anything malformed."""
     from moemcts.references import parse_value
 
-    found: dict[str, Any] = {}
+    changes_by_path: dict[str, Any] = {}
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals or not name:
             raise UsageError(f"expected --set setting=value, got {change!r}")
-        found[name.replace("-", "_")] = parse_value(value)
-    return found
+        changes_by_path[name.replace("-", "_")] = parse_value(value)
+    return changes_by_path
 
 
-def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]) -> set[str]:
+def _not_overridden(preset_paths: AbstractSet[str], file: Mapping[str, Any], config_type: type[RunConfig]) -> set[str]:
     """Returns the settings of a preset that a file does not override."""
     from moemcts.runs.settings import default_of, replaced
 
-    left = says - file.keys() - replaced(kind, file).keys()
+    not_overridden = preset_paths - file.keys() - replaced(config_type, file).keys()
+    if "summary" not in file:
+        return not_overridden
     # A run's file has the summary of its preset and omits settings without a value.
-    return {path for path in left if default_of(kind, path)} if "summary" in file else left
+    return {path for path in not_overridden if default_of(config_type, path)}
 
 
 def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configuration: RunConfig) -> None:
@@ -147,9 +149,9 @@ def _check_effects(explicit: Mapping[str, Any], file: Mapping[str, Any], configu
                 f"{path} has no effect if {other} is given, {lookup(values, other)!r}; leave one of them out"
             )
     # A file written by a run contains all settings, not only those that the user chose.
-    said = explicit.keys() - (file if "summary" in file else ())
+    chosen = explicit.keys() - (file if "summary" in file else ())
     for path, reason in configuration.idle():
-        if path in said and lookup(values, path) != default_of(type(configuration), path):
+        if path in chosen and lookup(values, path) != default_of(type(configuration), path):
             raise UsageError(f"{path} has no effect {reason}; change that or leave {path} out")
 
 
@@ -158,11 +160,11 @@ def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig
 
     values = configuration.model_dump()
     for path, reason in needs.items():
-        if not any(lookup(values, one) for one in path.split(" or ")):
+        if not any(lookup(values, alternative) for alternative in path.split(" or ")):
             raise UsageError(f"preset {preset} of {configuration.game} expects {path}: {reason}")
 
 
-def named_start(start: str | None, network: object) -> dict[str, str]:
+def start_setting(start: str | None, network: object) -> dict[str, str]:
     """Returns the setting for `--start`; raises UsageError if a network is named as well."""
     if start is None:
         return {}
@@ -171,13 +173,13 @@ def named_start(start: str | None, network: object) -> dict[str, str]:
     return {"start": start}
 
 
-def games_at(place: Path | None) -> dict[str, str]:
+def data_setting(path: Path | None) -> dict[str, str]:
     """Returns the setting for `--data`: the folder of a dataset, or a file of games to import.
 
     Raises UsageError if neither exists.
     """
-    if place is None:
+    if path is None:
         return {}
-    if not place.exists():
-        raise UsageError(f"expected --data to be a dataset's folder or a file of games, found neither at {place}")
-    return {"data.games" if place.is_file() else "data.folder": str(place.absolute())}
+    if not path.exists():
+        raise UsageError(f"expected --data to be a dataset's folder or a file of games, found neither at {path}")
+    return {"data.games" if path.is_file() else "data.folder": str(path.absolute())}

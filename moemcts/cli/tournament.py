@@ -84,60 +84,60 @@ def tournament(
     from moemcts.arena.games import Conditions
     from moemcts.arena.openings import OpeningSettings, first_board, read_openings, starts
     from moemcts.cli.consoles import print_json
-    from moemcts.cli.outputs import check_own
+    from moemcts.cli.outputs import check_output_folder
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.naming import identity_of
     from moemcts.plugins import plugins
 
-    named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
-    _check(named, agent)
-    _check_effects(named, kind, rounds)
+    preset_arguments = PresetArguments(preset, experts, baseline, nodes, milliseconds, batch_sizes)
+    _check_preset_arguments(preset_arguments, agent)
+    _check_effects(preset_arguments, kind, rounds)
     check_num_games("--games", num_games)
     check_num_games("--rounds times --games", (rounds or 1) * num_games)
     if openings is not None:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     if out is not None:
-        check_own(out, "tournament", marks=[GAMES])
-    made = plugins().game(game)
-    if made.spec.num_players < 2:
+        check_output_folder(out, "tournament", marks=[GAMES])
+    loaded_game = plugins().game(game)
+    if loaded_game.spec.num_players < 2:
         raise UsageError(
             f"expected a game of two players or more, in which agents meet, got {game!r}, which has one; moemcts match "
             "compares what each gets"
         )
-    conduct = parse_adjudication(adjudicate)
-    if conduct is not None:
-        check_adjudicable(made)
+    adjudication = parse_adjudication(adjudicate)
+    if adjudication is not None:
+        check_adjudicable(loaded_game)
     # Each opening is played in at least two seatings.
     num_openings = -(-num_games // 2)
     # Enough for every round of a ladder.
-    most = num_openings * ((rounds or ROUNDS) if kind == LADDER else 1)
-    opening_settings = OpeningSettings.of(made, path=openings, random_plies=random_plies)
+    max_openings = num_openings * ((rounds or ROUNDS) if kind == LADDER else 1)
+    opening_settings = OpeningSettings.of(loaded_game, path=openings, random_plies=random_plies)
     if openings is None:
-        boards = starts(made, most, random_plies=opening_settings.random_plies, seed=first_board(seed))
+        boards = starts(loaded_game, max_openings, random_plies=opening_settings.random_plies, seed=first_board(seed))
     else:
-        suite = read_openings(made, openings)
+        suite = read_openings(loaded_game, openings)
         if suite.warning:
             ConsoleProgress().say(f"warning: {suite.warning}")
-        boards = suite.choose(max(num_openings, min(most, len(suite.openings))), "random", seed)
-    event = Event(
-        game=made,
+        boards = suite.choose(max(num_openings, min(max_openings, len(suite.openings))), "random", seed)
+    setup = TournamentSetup(
+        game=loaded_game,
         identity=partial(identity_of, game=game),
         num_games=num_games,
         openings=boards,
         opening_settings=opening_settings,
-        conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
+        conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=adjudication, agent_timeout=agent_timeout),
         folder=None if out is None else out / GAMES,
     )
-    kept = f"finished games are kept in {out}, the same command resumes" if out else ""
-    with interruptible(ConsoleProgress(), lambda: kept):
+    resume_hint = f"finished games are kept in {out}, the same command resumes" if out else ""
+    with interruptible(ConsoleProgress(), lambda: resume_hint):
         if preset is None:
-            report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
+            report = _play_tournament(setup, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
         else:
-            report = _play_preset(event, named)
+            report = _play_preset(setup, preset_arguments)
         if as_json:
             print_json(report.numbers)
         else:
-            _print(report)
+            _print_report(report)
         if out is not None:
             from moemcts.report import write_report
 
@@ -147,7 +147,7 @@ def tournament(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class TournamentSetup:
     """What all matches of a tournament share."""
 
     game: Game
@@ -160,7 +160,7 @@ class Event:
     folder: Path | None
 
 
-class Named(NamedTuple):
+class PresetArguments(NamedTuple):
     """The arguments of a preset."""
 
     preset: str | None
@@ -171,114 +171,116 @@ class Named(NamedTuple):
     batch_sizes: str | None
 
 
-def _check(named: Named, agents: Sequence[str] | None) -> None:
-    if named.preset is None:
-        given = [f"--{name.replace('_', '-')}" for name, value in named._asdict().items() if value is not None]
-        if given:
-            raise UsageError(f"expected --preset with {given[0]}; one of {', '.join(PRESETS)}")
+def _check_preset_arguments(arguments: PresetArguments, agents: Sequence[str] | None) -> None:
+    if arguments.preset is None:
+        options = [f"--{name.replace('_', '-')}" for name, value in arguments._asdict().items() if value is not None]
+        if options:
+            raise UsageError(f"expected --preset with {options[0]}; one of {', '.join(PRESETS)}")
         if len(agents or ()) < 2:
             raise UsageError(f"expected --agent twice or more, got {len(agents or ())}")
         return
-    if named.preset not in PRESETS:
-        raise unknown_name("preset", named.preset, PRESETS)
+    if arguments.preset not in PRESETS:
+        raise unknown_name("preset", arguments.preset, PRESETS)
     if agents:
         raise UsageError("expected --experts and --baseline with --preset, got --agent")
-    if named.experts is None or named.baseline is None:
-        raise UsageError(f"expected --experts and --baseline with --preset {named.preset}")
+    if arguments.experts is None or arguments.baseline is None:
+        raise UsageError(f"expected --experts and --baseline with --preset {arguments.preset}")
 
 
-def _check_effects(named: Named, kind: str | None, rounds: int | None) -> None:
-    if named.preset is not None:
-        check_effects({"--kind": kind, "--rounds": rounds}, f"with --preset {named.preset}, which says who meets whom")
+def _check_effects(arguments: PresetArguments, kind: str | None, rounds: int | None) -> None:
+    if arguments.preset is not None:
+        check_effects(
+            {"--kind": kind, "--rounds": rounds}, f"with --preset {arguments.preset}, which says who meets whom"
+        )
     elif kind != LADDER:
         check_effects({"--rounds": rounds}, f"without --kind {LADDER}")
 
 
-def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds: int) -> Report:
+def _play_tournament(setup: TournamentSetup, references: Sequence[str], kind: str, rounds: int) -> Report:
     from moemcts.arena.tournament import KINDS, TournamentPlan, play_tournament
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.naming import is_timed
     from moemcts.report.tournaments import tournament_report
     from moemcts.runs.experiment.grid import named_agents
 
-    known = {name: name for name in KINDS}
-    if kind not in known:
+    kinds = {name: name for name in KINDS}
+    if kind not in kinds:
         raise unknown_name("kind of tournament", kind, KINDS)
-    num_games, conditions = event.num_games, event.conditions
-    journals = [] if event.folder is None else sorted(event.folder.glob("*.jsonl"))
-    agents = named_agents(references, event.game, journals)
+    num_games, conditions = setup.num_games, setup.conditions
+    journals = [] if setup.folder is None else sorted(setup.folder.glob("*.jsonl"))
+    agents = named_agents(references, setup.game, journals)
     if any(map(is_timed, references)):
         # Parallel games would take each other's time.
         conditions = replace(conditions, max_parallel=1)
     plan = TournamentPlan(
-        kind=known[kind],
+        kind=kinds[kind],
         num_games=num_games,
         rounds=rounds,
-        openings=event.openings,
-        identity=event.identity,
+        openings=setup.openings,
+        identity=setup.identity,
     )
 
-    def report(advance: Advance, table: int, num_tables: int, state: Progress) -> None:
-        advance(table * num_games + state.num_finished, num_tables * num_games)
+    def report(advance: Advance, table: int, num_tables: int, progress: Progress) -> None:
+        advance(table * num_games + progress.num_finished, num_tables * num_games)
 
     with ConsoleProgress().task("tournament", "games") as advance:
         result = play_tournament(
-            event.game, agents, plan, conditions, folder=event.folder, on_progress=partial(report, advance)
+            setup.game, agents, plan, conditions, folder=setup.folder, on_progress=partial(report, advance)
         )
-    return tournament_report(result, event.opening_settings)
+    return tournament_report(result, setup.opening_settings)
 
 
-def _play_preset(event: Event, named: Named) -> Report:
+def _play_preset(setup: TournamentSetup, arguments: PresetArguments) -> Report:
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.naming import phases_of
     from moemcts.report.tournaments import grid_report
     from moemcts.runs.experiment import grid
 
-    experts, baseline = named.experts or "", named.baseline or ""
-    nodes, times = _numbers("nodes", named.nodes), _numbers("milliseconds", named.milliseconds)
-    if named.nodes is None and named.milliseconds is None:
+    experts, baseline = arguments.experts or "", arguments.baseline or ""
+    nodes, times = _parse_numbers("nodes", arguments.nodes), _parse_numbers("milliseconds", arguments.milliseconds)
+    if arguments.nodes is None and arguments.milliseconds is None:
         nodes, times = list(grid.NODES), list(grid.MILLISECONDS)
     limits = grid.limits_of(nodes, times)
-    sizes = _numbers("batch-sizes", named.batch_sizes)
-    if named.preset == "grid":
+    sizes = _parse_numbers("batch-sizes", arguments.batch_sizes)
+    if arguments.preset == "grid":
         cells = grid.grid_cells(experts, baseline, sizes or grid.BATCH_SIZES, limits)
     else:
-        phases = phases_of(experts, event.game)
+        phases = phases_of(experts, setup.game)
         size = sizes[-1] if sizes else grid.IMPACT_BATCH_SIZE
         cells = grid.impact_cells(experts, baseline, phases, size, limits)
-    num_games = event.num_games
-    with ConsoleProgress().task(str(named.preset), "games") as advance:
+    num_games = setup.num_games
+    with ConsoleProgress().task(str(arguments.preset), "games") as advance:
         duels = grid.play_cells(
-            event.game,
+            setup.game,
             cells,
-            event.conditions,
+            setup.conditions,
             num_games=num_games,
-            openings=event.openings,
-            identity=event.identity,
-            folder=event.folder,
+            openings=setup.openings,
+            identity=setup.identity,
+            folder=setup.folder,
             on_progress=lambda cell, state: advance(cell * num_games + state.num_finished, len(cells) * num_games),
         )
     challengers = {(cell.row, cell.column): cell.challenger for cell in cells}
-    rows = "batch size" if named.preset == "grid" else "expert"
-    return grid_report(duels, challengers, event.opening_settings, rows=rows)
+    rows = "batch size" if arguments.preset == "grid" else "expert"
+    return grid_report(duels, challengers, setup.opening_settings, rows=rows)
 
 
-def _numbers(option: str, text: str | None) -> list[int]:
+def _parse_numbers(option: str, text: str | None) -> list[int]:
     try:
         return [int(number) for number in (text or "").split(",") if number]
     except ValueError:
         raise UsageError(f"expected --{option} as whole numbers separated by commas, got {text!r}") from None
 
 
-def _print(report: Report) -> None:
+def _print_report(report: Report) -> None:
     from moemcts.cli.consoles import add_row, ruled_table, table_console
 
     console = table_console()
     for section in report.sections:
-        for one in section.tables:
-            shown = ruled_table(one.columns)
-            for row in one.rows:
-                add_row(shown, row)
-            console.print(shown)
-            console.print(one.caption, soft_wrap=True, markup=False)
+        for table in section.tables:
+            console_table = ruled_table(table.columns)
+            for row in table.rows:
+                add_row(console_table, row)
+            console.print(console_table)
+            console.print(table.caption, soft_wrap=True, markup=False)
     console.print(report.summary, soft_wrap=True, markup=False)

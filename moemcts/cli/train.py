@@ -12,7 +12,7 @@ from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from moemcts.cli.settings import Given
+    from moemcts.cli.settings import RunArguments
     from moemcts.report.page import Report
     from moemcts.runs import Training
     from moemcts.work.progress import Progress
@@ -65,7 +65,7 @@ def train(
     """
     from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.settings import Given, games_at, named_start
+    from moemcts.cli.settings import RunArguments, data_setting, start_setting
     from moemcts.learn.training.ranks import launched
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import followed
@@ -75,17 +75,19 @@ def train(
 
     if tensorboard:
         check_installed()
-    named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed, "baseline": baseline}
-    named |= named_start(start, network)
+    options = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed, "baseline": baseline}
+    options |= start_setting(start, network)
     folders = {"data.validation": validation, "data.test": test}
     paths = {key: str(path.absolute()) for key, path in folders.items() if path is not None}
-    given = Given.of(named | games_at(data) | paths, preset, config, changes, allow_programs=allow_programs)
+    arguments = RunArguments.of(
+        options | data_setting(data) | paths, preset, config, changes, allow_programs=allow_programs
+    )
     ranks = launched()
     if ranks.size > 1 and not (out or resume):
         raise UsageError("expected --out: several processes have to agree on the folder")
     if resume is None:
-        training = _prepared(given, out, is_first=ranks.is_first)
-    elif given or out:
+        training = _prepare(arguments, out, is_first=ranks.is_first)
+    elif arguments or out:
         raise UsageError("expected --resume alone: a training goes on with the settings in its config.toml")
     else:
         training = Training.load(resume, allow_programs=allow_programs)
@@ -93,7 +95,7 @@ def train(
     progress.say(headline(training))
     if dry_run:
         if ranks.is_first:
-            _tell_plan(training, progress, resume, as_json)
+            _print_plan(training, progress, resume, as_json)
         return
     if resume is None and ranks.is_first:
         training.write()
@@ -101,31 +103,31 @@ def train(
         training.work(progress)
         return
 
-    def tell(report: Report) -> None:
+    def print_report(report: Report) -> None:
         if as_json:
             print_json({"folder": str(training.folder), **report.numbers})
             return
         typer.echo(report.summary + "\n")
         typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
 
-    kept = f"everything finished is kept. To resume: moemcts train --resume {training.folder}"
-    with interruptible(progress, lambda: kept), followed(training.folder, is_wanted=tensorboard):
-        finish(training, progress, tell)
+    resume_hint = f"everything finished is kept. To resume: moemcts train --resume {training.folder}"
+    with interruptible(progress, lambda: resume_hint), followed(training.folder, is_wanted=tensorboard):
+        finish(training, progress, print_report)
     if not as_json:
         typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
 
 
-def _prepared(given: Given, out: Path | None, *, is_first: bool) -> Training:
+def _prepare(arguments: RunArguments, out: Path | None, *, is_first: bool) -> Training:
     from moemcts.cli.settings import read_settings
     from moemcts.runs import Training, TrainingConfig
 
-    settings = read_settings(given, TrainingConfig)
-    folder = out or new_folder(settings.game, ["train", settings.gate], given)
+    settings = read_settings(arguments, TrainingConfig)
+    folder = out or new_folder(settings.game, ["train", settings.gate], arguments)
     # The other processes write nothing, and the first one may have created the folder already.
     return Training.prepare(folder, settings) if is_first else Training(folder, Training.resolved(settings))
 
 
-def _tell_plan(training: Training, progress: Progress, resume: Path | None, as_json: bool) -> None:
+def _print_plan(training: Training, progress: Progress, resume: Path | None, as_json: bool) -> None:
     """Prints a training's settings, and shows its stages and estimate."""
     from dataclasses import asdict
 
@@ -134,14 +136,14 @@ def _tell_plan(training: Training, progress: Progress, resume: Path | None, as_j
 
     plan = training_plan(training)
     rows = [
-        [f"{number} of {len(plan.stages)}", one.learns_from, ", ".join(one.experts), one.samples, one.steps]
-        for number, one in enumerate(plan.stages, 1)
+        [f"{number} of {len(plan.stages)}", stage.learns_from, ", ".join(stage.experts), stage.samples, stage.steps]
+        for number, stage in enumerate(plan.stages, 1)
     ]
     caption = f"Numbers of samples and steps are estimates from {plan.looked_at}; a stage may end earlier."
     progress.say(Table(["stage", "learns from", "experts", "samples", "steps"], rows, caption).text())
     progress.say(estimate_line(plan.estimate, resume))
     if as_json:
-        stages = [asdict(one) for one in plan.stages]
+        stages = [asdict(stage) for stage in plan.stages]
         typer.echo(plan_as_json(training, plan.estimate, stages=stages, looked_at=plan.looked_at))
     else:
         typer.echo(training.config_text())

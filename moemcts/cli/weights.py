@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.cli.helps import Group
+from moemcts.cli.groups import Group
 from moemcts.cli.lists import Json
 from moemcts.errors import UsageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.weights import Shipped
 
-Named = Annotated[
+ExpertsArgument = Annotated[
     str,
     typer.Argument(help="Experts: weights:NAME or just NAME, hf:OWNER/NAME, a URL, or a folder.", metavar="EXPERTS"),
 ]
@@ -27,14 +27,14 @@ _COUNT = re.compile(r"(?P<number>\d+|no) (?P<what>win|draw|loss)(e?s)?")
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(cls=Group, help="Trained experts to play with, and where they are.")
-    group.callback(invoke_without_command=True)(_default)
+    group.callback(invoke_without_command=True)(_list_by_default)
     group.command("list")(list_weights)
     group.command()(show)
     group.command()(where)
     app.add_typer(group, name="weights", rich_help_panel="Look around")
 
 
-def _default(context: typer.Context, as_json: Json = False) -> None:
+def _list_by_default(context: typer.Context, as_json: Json = False) -> None:
     """Trained experts to play with, and where they are; lists them by default."""
     if context.invoked_subcommand is None:
         list_weights(as_json)
@@ -47,17 +47,17 @@ def list_weights(as_json: Json = False) -> None:
     from moemcts.cli.consoles import print_json, print_rows
     from moemcts.weights import shipped
 
-    found = [_row(one) for one in shipped()]
+    rows = [_summary_row(shipped_weights) for shipped_weights in shipped()]
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    if not found:
+    if not rows:
         typer.echo("the installed games come with no weights")
         return
-    print_rows([{name: f"{value:.1f}" if name == "MB" else value for name, value in row.items()} for row in found])
+    print_rows([{name: f"{value:.1f}" if name == "MB" else value for name, value in row.items()} for row in rows])
 
 
-def show(experts: Named, as_json: Json = False) -> None:
+def show(experts: ExpertsArgument, as_json: Json = False) -> None:
     """Show how experts were made and how good they are: game, gate, network, scheme, seed, losses, Elo."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.printing import printable
@@ -67,12 +67,12 @@ def show(experts: Named, as_json: Json = False) -> None:
     from moemcts.weights import CARD
 
     folder = experts_in(_reference(experts))
-    found: dict[str, Any] = {"folder": str(folder), **read_toml(folder / MANIFEST)}
+    manifest: dict[str, Any] = {"folder": str(folder), **read_toml(folder / MANIFEST)}
     if (folder / CARD).exists():
-        found["card"] = read_toml(folder / CARD)
+        manifest["card"] = read_toml(folder / CARD)
     try:
-        strengths = _strengths(found)
-        lines = _lines(found, strengths)
+        strengths = _implied_strengths(manifest)
+        lines = _lines(manifest, strengths)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFile(
             f"{folder / MANIFEST} is not a valid manifest of experts, or {CARD} beside it not a valid card: "
@@ -81,12 +81,12 @@ def show(experts: Named, as_json: Json = False) -> None:
     if not as_json:
         typer.echo(printable("\n".join(lines)))
         return
-    for row, strength in zip(_measured(found), strengths, strict=True):
+    for row, strength in zip(_measurements(manifest), strengths, strict=True):
         row |= {"of_these_games": strength} if strength else {}
-    print_json(found)
+    print_json(manifest)
 
 
-def where(experts: Named) -> None:
+def where(experts: ExpertsArgument) -> None:
     """Print the folder of experts; those of a hub or a URL are first downloaded and their hashes checked."""
     from moemcts.naming import experts_in
 
@@ -103,52 +103,54 @@ def _reference(text: str) -> str:
     return text if is_place and text not in plugins().weights else WEIGHTS + text
 
 
-def _row(one: Shipped) -> dict[str, Any]:
-    manifest = one.manifest
+def _summary_row(shipped_weights: Shipped) -> dict[str, Any]:
+    manifest = shipped_weights.manifest
     return {
-        "reference": one.reference,
+        "reference": shipped_weights.reference,
         "game": manifest["game"],
         "gate": manifest["gate"]["reference"],
         "experts": len(manifest["experts"]),
-        "MB": one.num_bytes / 1e6,
-        "summary": one.summary,
+        "MB": shipped_weights.num_bytes / 1e6,
+        "summary": shipped_weights.summary,
     }
 
 
-def _lines(found: Mapping[str, Any], strengths: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines = [f"{name:<10} {found[name]}" for name in ("folder", "game", "network", "scheme", "seed", "data", "version")]
-    lines.insert(2, f"{'gate':<10} {found['gate']['reference']}")
-    for entry in found["experts"]:
+def _lines(manifest: Mapping[str, Any], strengths: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = [
+        f"{name:<10} {manifest[name]}" for name in ("folder", "game", "network", "scheme", "seed", "data", "version")
+    ]
+    lines.insert(2, f"{'gate':<10} {manifest['gate']['reference']}")
+    for entry in manifest["experts"]:
         losses = ", ".join(f"{name} {value:.4g}" for name, value in (entry.get("validation") or {}).items())
         lines.append(
             f"{'expert':<10} {entry['phase']}: {losses or 'no losses recorded'}, sha256 {entry['sha256'][:12]}"
         )
-    for name, value in found.get("card", {}).items():
+    for name, value in manifest.get("card", {}).items():
         if name != "measured":
             lines.append(f"{name:<10} {value}")
-    for row, strength in zip(_measured(found), strengths, strict=True):
-        told = f"{row['result']} against {row['against']}, {row['games']} games{_told(strength)}"
-        lines.append(f"{'measured':<10} {told}: {row['command']}")
+    for row, strength in zip(_measurements(manifest), strengths, strict=True):
+        measurement = f"{row['result']} against {row['against']}, {row['games']} games{_format_strength(strength)}"
+        lines.append(f"{'measured':<10} {measurement}: {row['command']}")
     return lines
 
 
-def _measured(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return list(found.get("card", {}).get("measured", ()))
+def _measurements(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return list(manifest.get("card", {}).get("measured", ()))
 
 
-def _strengths(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _implied_strengths(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the strength that each measurement implies; empty if it has no counts of wins, draws and losses."""
-    measured = _measured(found)
-    game = _game_of(found) if measured else None
-    return [{} if game is None else _strength(row, len(game.spec.sides)) for row in measured]
+    measured = _measurements(manifest)
+    game = _game_of(manifest) if measured else None
+    return [{} if game is None else _implied_strength(row, len(game.spec.sides)) for row in measured]
 
 
-def _strength(row: Mapping[str, Any], num_sides: int) -> dict[str, Any]:
+def _implied_strength(row: Mapping[str, Any], num_sides: int) -> dict[str, Any]:
     """Returns an Elo difference, or the win rate if there are more than two sides, with its 95 % interval."""
     from moemcts.arena.intervals import wilson_interval
     from moemcts.arena.rating import elo
 
-    wins, draws, losses = counts = _counts(row["result"])
+    wins, draws, losses = counts = _parse_result(row["result"])
     if num_sides < 2 or not sum(counts) or sum(counts) != row["games"]:
         return {}
     if num_sides > 2:
@@ -156,13 +158,13 @@ def _strength(row: Mapping[str, Any], num_sides: int) -> dict[str, Any]:
     return {"elo": asdict(elo(wins, draws, losses))}
 
 
-def _told(strength: Mapping[str, Any]) -> str:
+def _format_strength(strength: Mapping[str, Any]) -> str:
     from moemcts.arena.rating import Elo
 
     if "elo" in strength:
-        found = Elo(**strength["elo"])
-        known = "the 95 % interval" if found.error is not None else "the only 95 % bound"
-        return f", Elo {found}, {known} of these games alone"
+        difference = Elo(**strength["elo"])
+        kind = "the 95 % interval" if difference.error is not None else "the only 95 % bound"
+        return f", Elo {difference}, {kind} of these games alone"
     if "win_rate" in strength:
         low, high = strength["interval"]
         rate = f"{100 * strength['win_rate']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
@@ -170,21 +172,21 @@ def _told(strength: Mapping[str, Any]) -> str:
     return ""
 
 
-def _counts(result: str) -> tuple[int, int, int]:
+def _parse_result(result: str) -> tuple[int, int, int]:
     """Returns the wins, draws and losses of a result such as `10 wins, 9 draws, no loss`; zeros for any other text."""
     parts = [_COUNT.fullmatch(part) for part in result.split(", ")]
-    known = {part["what"]: 0 if part["number"] == "no" else int(part["number"]) for part in parts if part}
-    if len(known) < len(parts):
+    counts = {part["what"]: 0 if part["number"] == "no" else int(part["number"]) for part in parts if part}
+    if len(counts) < len(parts):
         return 0, 0, 0
-    return known.get("win", 0), known.get("draw", 0), known.get("loss", 0)
+    return counts.get("win", 0), counts.get("draw", 0), counts.get("loss", 0)
 
 
-def _game_of(found: Mapping[str, Any]) -> Game | None:
+def _game_of(manifest: Mapping[str, Any]) -> Game | None:
     from moemcts.errors import MoemctsError
     from moemcts.plugins import plugins
 
     try:
-        return plugins().game(found["game"])
+        return plugins().game(manifest["game"])
     except MoemctsError:
         # Experts can be shown without the plugin of their game.
         return None

@@ -10,7 +10,7 @@ import pytest
 from games_for_tests import Savings
 
 from moemcts.agents import Decision, RandomAgent, Seat
-from moemcts.cli.data import _numbers, _text
+from moemcts.cli.data import _describe, _statistics
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate as play_games
@@ -41,12 +41,12 @@ def test_generated_data_is_counted(moemcts, tmp_path: Path) -> None:  # type: ig
 def test_a_player_alone_wins_nothing(tmp_path: Path) -> None:
     game = Savings()
     play_games(game, [RandomAgent()], 80, seed=0, out=tmp_path / "made")
-    numbers = _numbers(Dataset.open(tmp_path / "made", game), game, [])
+    numbers = _statistics(Dataset.open(tmp_path / "made", game), game, [])
     (found,) = numbers["results"]
     assert found.keys() == {"lowest", "mean", "highest"}
     # Each of four steps pays from 1 to 4 in the game's own score.
     assert 4 <= 20 * found["lowest"] < 20 * found["mean"] < 20 * found["highest"] <= 16
-    told = _text("training", numbers, False, game.spec.score_unit)
+    told = _describe("training", numbers, False, game.spec.score_unit)
     assert "won" not in told
     assert f"{20 * found['mean']:.2f}" in told
 

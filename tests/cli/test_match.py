@@ -562,10 +562,10 @@ def test_progress_shows_the_elo_that_the_table_will_have() -> None:
     standing = RunningScore(Match(MatchPlan(game="tictactoe", agents=names)), say=pytest.fail)
     won, lost = (game_record(0, names, returns, start_key=0) for returns in ((1.0, -1.0), (-1.0, 1.0)))
     for game in (won, won, replace(lost, start_key=1), won):
-        standing.note(game)
+        standing.add(game)
     assert f"Elo {elo(1, 0, 1)} (1-0-1)" in standing.describe()
     # Once the same start is played in another way, agents do not repeat themselves: then all games count.
-    standing.note(replace(lost, moves=((7,),)))
+    standing.add(replace(lost, moves=((7,),)))
     assert f"Elo {elo(3, 0, 2)} (3-0-2)" in standing.describe()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from runs_for_tests import NETWORK, SMALL, command, edit, experiment
 
-from moemcts.cli.settings import Given, read_settings
+from moemcts.cli.settings import RunArguments, read_settings
 from moemcts.errors import ForeignData, UsageError
 from moemcts.hookspecs import Registration
 from moemcts.learn.data.generation import generate
@@ -205,7 +205,7 @@ def test_the_file_of_a_run_makes_the_same_run(
 
 def test_a_file_lies_over_the_preset_and_options_over_both(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text('game = "tictactoe"\nnum_seeds = 2\n[search]\nsimulations = 3\n')
-    given = Given(config=tmp_path / "own.toml", preset="smoke", changes=["num_seeds=4"])
+    given = RunArguments(config=tmp_path / "own.toml", preset="smoke", changes=["num_seeds=4"])
     found = read_settings(given, ExperimentConfig)
     assert (found.search.simulations, found.num_seeds, found.data.samples) == (3, 4, 20_000)
 
@@ -215,7 +215,7 @@ def test_samples_that_a_file_leaves_to_a_preset_are_none_where_games_are_given(t
     values |= {"summary": "", "data": {"folder": str(trained / "data")}}
     write_toml(tmp_path / "own.toml", values)
     with pytest.raises(UsageError, match="--preset smoke has no effect beside --config"):
-        read_settings(Given(config=tmp_path / "own.toml", preset="smoke"), TrainingConfig)
+        read_settings(RunArguments(config=tmp_path / "own.toml", preset="smoke"), TrainingConfig)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_the_same_gate_twice_is_named_and_no_table_is_shown(
 def test_a_file_with_defaults_that_have_no_effect_is_read(trained: Path) -> None:
     values = read_toml(trained / "config.toml")
     assert (values["training"]["plateau_patience"], values["training"]["seed"]) == (5, 0)
-    found = read_settings(Given(config=trained / "config.toml"), TrainingConfig)
+    found = read_settings(RunArguments(config=trained / "config.toml"), TrainingConfig)
     assert found.training.plateau_patience == 5
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from moemcts.cli.settings import Given, read_settings
+from moemcts.cli.settings import RunArguments, read_settings
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
@@ -30,7 +30,7 @@ GAMES = """[Event "A"]
 
 
 def settings(preset: str, game: str = "chess", **options: Any) -> ExperimentConfig:
-    return read_settings(Given(options={"game": game, **options}, preset=preset), ExperimentConfig)
+    return read_settings(RunArguments(options={"game": game, **options}, preset=preset), ExperimentConfig)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_games_say_what_untried_moves_are_worth(game: str, preset: str, expected
 
 @pytest.mark.parametrize(("preset", "expected"), [("m2cts", "loss"), ("values", "loss"), ("laptop", "parent")])
 def test_presets_come_before_what_games_say(preset: str, expected: str) -> None:
-    given = Given(options={"game": "chess"}, preset=preset)
+    given = RunArguments(options={"game": "chess"}, preset=preset)
     assert read_settings(given, SelfPlayConfig, load_preset).search.first_play_urgency == expected
 
 

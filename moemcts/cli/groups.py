@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from moemcts.cli.metavars import describe, in_words
+from moemcts.cli.metavars import replace_type, set_metavars
 from moemcts.plugins import plugins
 
 ROOT = "moemcts"
@@ -37,7 +37,7 @@ class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type
         super().__init__(width=self._columns - 2)
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        rows = [(in_words(term), told) for term, told in rows]
+        rows = [(replace_type(term), help_text) for term, help_text in rows]
         super().write_dl(rows, 2 if self._columns < _NARROW else col_max, col_spacing)
 
 
@@ -63,14 +63,14 @@ class Group(TyperGroup):
 
     @property
     def commands(self) -> dict[str, Any]:
-        theirs = _of_plugins()[self.name] if self.name in OPEN else {}
-        return self._ours | {name: theirs[name] for name in theirs if name not in self._ours}
+        of_plugins = _plugin_commands()[self.name] if self.name in OPEN else {}
+        return self._ours | {name: of_plugins[name] for name in of_plugins if name not in self._ours}
 
     @commands.setter
     def commands(self, ours: Mapping[str, Any]) -> None:
         for command in ours.values():
             command.context_class = _Context
-            describe(command)
+            set_metavars(command)
         self._ours = dict(ours)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -87,7 +87,7 @@ class Group(TyperGroup):
 
 
 @functools.cache
-def _of_plugins() -> Mapping[str | None, Mapping[str, Any]]:
+def _plugin_commands() -> Mapping[str | None, Mapping[str, Any]]:
     """Returns the commands that plugins add to each group; reports plugins that fail on standard error."""
     groups = {name: typer.Typer(cls=Group, rich_markup_mode=None) for name in OPEN}
     for plugin, error in plugins().register_commands(groups[ROOT], groups[DATA]).items():
