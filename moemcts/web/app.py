@@ -23,7 +23,7 @@ from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 from moemcts.plugins import plugins
 from moemcts.web.offers import Offers
 from moemcts.web.table import RequestError
-from moemcts.web.tables import Seen, Tables
+from moemcts.web.tables import Tables, TableVersion
 
 try:
     from starlette.applications import Starlette
@@ -56,13 +56,13 @@ Files = Mapping[str, Path]
 def make_app(offers: Offers) -> ASGIApp:
     """Returns the ASGI application; `offers` defines what its pages may request."""
     tables = Tables()
-    own = _files(Path(str(files("moemcts.web").joinpath("page"))))
+    page_files = _list_files(Path(str(files("moemcts.web").joinpath("page"))))
 
     async def page(request: Request) -> Response:
-        return _file(own, request.path_params.get("name", "index.html"))
+        return _file_response(page_files, request.path_params.get("name", "index.html"))
 
     async def board(request: Request) -> Response:
-        return _file(_board_files(request.path_params["game"]), request.path_params["name"])
+        return _file_response(_board_files(request.path_params["game"]), request.path_params["name"])
 
     async def games(_: Request) -> Response:
         return JSONResponse(offers.games())
@@ -70,31 +70,31 @@ def make_app(offers: Offers) -> ASGIApp:
     def agents(request: Request) -> Response:
         return JSONResponse(offers.agents(request.path_params["game"]))
 
-    async def new(request: Request) -> Response:
-        asked = await _body(request)
-        return await _in_thread(request, lambda: tables.add(offers.table(asked)))
+    async def create(request: Request) -> Response:
+        body = await _parse_json_body(request)
+        return await _in_thread(request, lambda: tables.add(offers.table(body)))
 
-    def look(request: Request) -> Response:
-        return JSONResponse(tables.look(request.path_params["table"]))
+    def snapshot(request: Request) -> Response:
+        return JSONResponse(tables.snapshot(request.path_params["table"]))
 
     async def advance(request: Request) -> Response:
-        asked = await _body(request)
-        seen, chosen = _seen(asked), asked.get("action")
-        if chosen is not None:
-            chosen = _text(asked, "action") if isinstance(chosen, str) else _number(asked, "action")
-        return await _in_thread(request, lambda: tables.advance(request.path_params["table"], seen, chosen))
+        body = await _parse_json_body(request)
+        version, action = _parse_version(body), body.get("action")
+        if action is not None:
+            action = _parse_text(body, "action") if isinstance(action, str) else _parse_integer(body, "action")
+        return await _in_thread(request, lambda: tables.advance(request.path_params["table"], version, action))
 
-    async def back(request: Request) -> Response:
-        seen = _seen(await _body(request))
-        return await _in_thread(request, lambda: tables.back(request.path_params["table"], seen))
+    async def take_back(request: Request) -> Response:
+        version = _parse_version(await _parse_json_body(request))
+        return await _in_thread(request, lambda: tables.take_back(request.path_params["table"], version))
 
     async def resign(request: Request) -> Response:
-        seen = _seen(await _body(request))
-        return await _in_thread(request, lambda: tables.resign(request.path_params["table"], seen))
+        version = _parse_version(await _parse_json_body(request))
+        return await _in_thread(request, lambda: tables.resign(request.path_params["table"], version))
 
-    async def turn(request: Request) -> Response:
-        await _body(request)
-        return await _in_thread(request, lambda: tables.turn(request.path_params["table"]))
+    async def rotate(request: Request) -> Response:
+        await _parse_json_body(request)
+        return await _in_thread(request, lambda: tables.rotate(request.path_params["table"]))
 
     def rounds(request: Request) -> Response:
         return JSONResponse(tables.rounds(request.path_params["table"]))
@@ -106,19 +106,19 @@ def make_app(offers: Offers) -> ASGIApp:
             Route("/board/{game}/{name:path}", board),
             Route("/api/games", games),
             Route("/api/games/{game:path}", agents),
-            Route("/api/tables", new, methods=["POST"]),
-            Route("/api/tables/{table}", look),
+            Route("/api/tables", create, methods=["POST"]),
+            Route("/api/tables/{table}", snapshot),
             Route("/api/tables/{table}/rounds", rounds),
             Route("/api/tables/{table}/resign", resign, methods=["POST"]),
-            Route("/api/tables/{table}/turn", turn, methods=["POST"]),
+            Route("/api/tables/{table}/turn", rotate, methods=["POST"]),
             Route("/api/tables/{table}/advance", advance, methods=["POST"]),
-            Route("/api/tables/{table}/back", back, methods=["POST"]),
+            Route("/api/tables/{table}/back", take_back, methods=["POST"]),
         ],
         exception_handlers={
-            MoemctsError: _refused,
-            Exception: _failed,
-            404: _error(404, "no such page"),
-            405: _error(405, "no such method here"),
+            MoemctsError: _handle_refusal,
+            Exception: _handle_failure,
+            404: _error_handler(404, "no such page"),
+            405: _error_handler(405, "no such method here"),
         },
     )
     return Guard(app)
@@ -136,15 +136,15 @@ def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> 
     config = uvicorn.Config(
         make_app(offers), log_config=None, log_level="critical", access_log=False, timeout_graceful_shutdown=1
     )
-    ending = signal.SIGINT
+    exit_signal = signal.SIGINT
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            nonlocal ending
-            ending = signal.Signals(sig)
+            nonlocal exit_signal
+            exit_signal = signal.Signals(sig)
             super().handle_exit(sig, frame)
 
-    with _bound(port) as bound:
+    with _bind_socket(port) as bound:
         on_ready(f"http://127.0.0.1:{bound.getsockname()[1]}/")
         try:
             Server(config).run(sockets=[bound])
@@ -152,7 +152,7 @@ def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> 
             if any(thread.name == _THREAD for thread in threading.enumerate()):
                 # Searches do not notice signals in their threads, and the interpreter would wait for them on exit.
                 print("interrupted", file=sys.stderr, flush=True)
-                os._exit(128 + ending)
+                os._exit(128 + exit_signal)
             raise
 
 
@@ -167,21 +167,21 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = _fault(headers)
-        if refusal is None:
-            body = await _read(receive)
+        error = _check_headers(headers)
+        if error is None:
+            body = await _read_body(receive)
             if body is None:
-                refusal = RequestError(413, f"expected a body of at most {MAX_BODY} bytes")
-        if refusal is not None:
-            await _answer(refusal)(scope, receive, send)
+                error = RequestError(413, f"expected a body of at most {MAX_BODY} bytes")
+        if error is not None:
+            await _error_response(error)(scope, receive, send)
             return
-        sent = False
+        is_body_sent = False
 
         async def replay() -> Message:
-            nonlocal sent
-            if sent:
+            nonlocal is_body_sent
+            if is_body_sent:
                 return await receive()
-            sent = True
+            is_body_sent = True
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def guarded(message: Message) -> None:
@@ -193,7 +193,7 @@ class Guard:
         await self._app(scope, replay, guarded)
 
 
-def _fault(headers: Mapping[str, str]) -> RequestError | None:
+def _check_headers(headers: Mapping[str, str]) -> RequestError | None:
     """Returns why a request is rejected by its headers; None if it is not."""
     host = headers.get("host", "")
     name, colon, port = host.rpartition(":")
@@ -211,7 +211,7 @@ def _fault(headers: Mapping[str, str]) -> RequestError | None:
     return None
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """Returns the request body; None as soon as it exceeds the limit, whatever its Content-Length."""
     body: bytes = b""
     while True:
@@ -225,33 +225,33 @@ async def _read(receive: Receive) -> bytes | None:
             return body
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _parse_json_body(request: Request) -> dict[str, Any]:
     """Returns the JSON object of a request; raises RequestError for anything else."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RequestError(415, f"expected content of type application/json, got {kind or 'none'}")
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise RequestError(415, f"expected content of type application/json, got {media_type or 'none'}")
     try:
-        asked = json.loads(await request.body())
+        body = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         raise RequestError(400, f"expected JSON: {error}") from None
-    if not isinstance(asked, dict):
-        raise RequestError(400, f"expected a JSON object, got {type(asked).__name__}")
-    return asked
+    if not isinstance(body, dict):
+        raise RequestError(400, f"expected a JSON object, got {type(body).__name__}")
+    return body
 
 
-def _seen(asked: Mapping[str, Any]) -> Seen:
-    return Seen(_number(asked, "step"), _number(asked, "revision") if "revision" in asked else None)
+def _parse_version(body: Mapping[str, Any]) -> TableVersion:
+    return TableVersion(_parse_integer(body, "step"), _parse_integer(body, "revision") if "revision" in body else None)
 
 
-def _number(asked: Mapping[str, Any], name: str) -> int:
-    value = asked.get(name)
+def _parse_integer(body: Mapping[str, Any], name: str) -> int:
+    value = body.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise RequestError(400, f"expected {name} as a whole number, got {value!r}")
     return value
 
 
-def _text(asked: Mapping[str, Any], name: str) -> str:
-    value = asked[name]
+def _parse_text(body: Mapping[str, Any], name: str) -> str:
+    value = body[name]
     if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
         raise RequestError(400, f"expected {name} as a text of at most {MAX_TEXT} characters")
     return value
@@ -288,7 +288,7 @@ async def _in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Re
         has_left.set()
 
 
-def _files(folder: Path) -> Files:
+def _list_files(folder: Path) -> Files:
     """Returns the files of a folder by relative path; only these can be requested."""
     return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
 
@@ -296,38 +296,39 @@ def _files(folder: Path) -> Files:
 def _board_files(game: str) -> Files:
     names = [game] if game in plugins().games else []
     boards = [plugins().board(plugins().game(name)) for name in names]
-    return {key: path for board in boards if board and board.page for key, path in _files(board.page).items()}
+    return {key: path for board in boards if board and board.page for key, path in _list_files(board.page).items()}
 
 
-def _file(known: Files, name: str) -> Response:
+def _file_response(known: Files, name: str) -> Response:
     if name not in known:
         raise RequestError(404, "no such page")
-    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     # The system's MIME type of .js is sometimes wrong, in which case browsers refuse to run modules.
-    kind = {"js": "text/javascript", "svg": "image/svg+xml", "css": "text/css"}.get(name.rpartition(".")[2], kind)
-    return Response(known[name].read_bytes(), media_type=kind)
+    fixed_types = {"js": "text/javascript", "svg": "image/svg+xml", "css": "text/css"}
+    media_type = fixed_types.get(name.rpartition(".")[2], media_type)
+    return Response(known[name].read_bytes(), media_type=media_type)
 
 
-def _answer(refusal: RequestError) -> Response:
-    return JSONResponse({"error": str(refusal)}, status_code=refusal.status, headers=HEADERS)
+def _error_response(error: RequestError) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=error.status, headers=HEADERS)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _handle_refusal(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=getattr(error, "status", 400))
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _handle_failure(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": f"the program failed: {one_line(error)}"}, status_code=500)
 
 
-def _error(status: int, reason: str) -> Callable[[Request, Exception], Any]:
+def _error_handler(status: int, reason: str) -> Callable[[Request, Exception], Any]:
     async def answer(_: Request, __: Exception) -> Response:
         return JSONResponse({"error": reason}, status_code=status)
 
     return answer
 
 
-def _bound(port: int | None) -> socket.socket:
+def _bind_socket(port: int | None) -> socket.socket:
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

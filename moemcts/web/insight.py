@@ -17,46 +17,46 @@ MAX_ACTIONS = 12
 MAX_LINE = 16
 
 
-class Watched:
+class ObservedAgent:
     """Wraps an agent and keeps the results of its search, if any, for display."""
 
     def __init__(self, agent: Agent) -> None:
         self.name = agent.name
         self.agent = agent
-        self._own: Agent = agent
-        self._seen: Callable[[Views], Views] = _as_they_are
+        self._inner: Agent = agent
+        self._translate: Callable[[Views], Views] = _identity
         if isinstance(agent, Translated):
-            self._own, self._seen = agent.agent, agent.translated
-        self.thoughts: dict[Player, SearchResult] = {}
+            self._inner, self._translate = agent.agent, agent.translated
+        self.results: dict[Player, SearchResult] = {}
         """Results of the last search, by player."""
 
     @property
     def gate(self) -> PhaseGate | None:
         """The gate of its experts, if any."""
-        gate: PhaseGate | None = getattr(getattr(self._own, "evaluator", None), "gate", None)
+        gate: PhaseGate | None = getattr(getattr(self._inner, "evaluator", None), "gate", None)
         return gate
 
     def phase(self, views: Views) -> dict[str, Any] | None:
         """Returns the output of its experts' gate for a view; None without a gate."""
-        return None if self.gate is None else phase_of(self.gate, self._seen(views))
+        return None if self.gate is None else gate_json(self.gate, self._translate(views))
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        self.thoughts = {}
-        think, decide = getattr(self._own, "think", None), getattr(self._own, "decide", None)
+        self.results = {}
+        think, decide = getattr(self._inner, "think", None), getattr(self._inner, "decide", None)
         if think is None or decide is None:
             return self.agent.act(views, seats)
-        views = self._seen(views)
+        views = self._translate(views)
         results: Sequence[SearchResult] = think(views, seats)
-        self.thoughts = {seat.player: result for seat, result in zip(seats, results, strict=True)}
+        self.results = {seat.player: result for seat, result in zip(seats, results, strict=True)}
         decisions: Sequence[Decision] = decide(views, seats, results)
         return decisions
 
 
-def _as_they_are(views: Views) -> Views:
+def _identity(views: Views) -> Views:
     return views
 
 
-def phase_of(gate: PhaseGate, views: Views) -> dict[str, Any]:
+def gate_json(gate: PhaseGate, views: Views) -> dict[str, Any]:
     """Returns a gate's weights for the first view, and the features that it decides by."""
     return {
         "gate": gate.name,
@@ -67,7 +67,7 @@ def phase_of(gate: PhaseGate, views: Views) -> dict[str, Any]:
     }
 
 
-def thought(
+def decision_json(
     game: Game, state: State, player: Player, decision: Decision, result: SearchResult | None
 ) -> dict[str, Any]:
     """Returns the data behind a decision, with names of actions; None for unknown values."""
@@ -78,42 +78,42 @@ def thought(
         "depth": decision.depth,
         "phase": decision.phase,
         "expert": decision.expert,
-        "actions": _searched(game, state, player, result) or _weighed(game, state, player, decision),
-        "line": [] if result is None else line(game, state, player, result.principal_variation),
+        "actions": _searched_actions(game, state, player, result) or _policy_actions(game, state, player, decision),
+        "line": [] if result is None else name_line(game, state, player, result.principal_variation),
     }
 
 
-def line(game: Game, state: State, player: Player, actions: Sequence[Sequence[int]]) -> list[str]:
+def name_line(game: Game, state: State, player: Player, actions: Sequence[Sequence[int]]) -> list[str]:
     """Returns the names of the actions of a line.
 
     After a step in which players act who were not searched, positions are unknown, and only the given player's actions
     are named.
     """
     names: list[str] = []
-    followed: State | None = state
-    for chosen in actions[:MAX_LINE]:
-        movers = followed.active_players if followed is not None else ()
+    position: State | None = state
+    for joint in actions[:MAX_LINE]:
+        movers = position.active_players if position is not None else ()
         try:
-            if followed is not None and len(chosen) == len(movers) and CHANCE not in movers:
-                pairs = zip(movers, chosen, strict=True)
-                names.append(" ".join(game.format_action(followed, mover, action) for mover, action in pairs))
-                followed = followed.play(list(chosen))
+            if position is not None and len(joint) == len(movers) and CHANCE not in movers:
+                pairs = zip(movers, joint, strict=True)
+                names.append(" ".join(game.format_action(position, mover, action) for mover, action in pairs))
+                position = position.play(list(joint))
             else:
-                followed = None
-                names.append(game.format_action(state, player, chosen[0]))
+                position = None
+                names.append(game.format_action(state, player, joint[0]))
         except (ValueError, IndexError, KeyError):
             # The name depends on a position that is unknown.
             break
     return names
 
 
-def _searched(game: Game, state: State, player: Player, result: SearchResult | None) -> list[dict[str, Any]]:
+def _searched_actions(game: Game, state: State, player: Player, result: SearchResult | None) -> list[dict[str, Any]]:
     if result is None:
         return []
     total = max(int(result.visits.sum()), 1)
     order = np.argsort(-result.visits, kind="stable")[:MAX_ACTIONS]
     return [
-        _row(game, state, player, int(result.actions[i]))
+        _action_json(game, state, player, int(result.actions[i]))
         | {
             "visits": int(result.visits[i]),
             "share": round(int(result.visits[i]) / total, 4),
@@ -126,22 +126,22 @@ def _searched(game: Game, state: State, player: Player, result: SearchResult | N
     ]
 
 
-def _weighed(game: Game, state: State, player: Player, decision: Decision) -> list[dict[str, Any]]:
+def _policy_actions(game: Game, state: State, player: Player, decision: Decision) -> list[dict[str, Any]]:
     if decision.policy is None:
         return []
     order = np.argsort(-decision.policy.shares, kind="stable")[:MAX_ACTIONS]
     return [
-        _row(game, state, player, int(decision.policy.actions[i]))
+        _action_json(game, state, player, int(decision.policy.actions[i]))
         | {"share": round(float(decision.policy.shares[i]), 4)}
         for i in order
     ]
 
 
-def _row(game: Game, state: State, player: Player, action: int) -> dict[str, Any]:
+def _action_json(game: Game, state: State, player: Player, action: int) -> dict[str, Any]:
     return {"action": action, "name": game.format_action(state, player, action)}
 
 
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def without_numpy(values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns values with NumPy arrays and scalars converted for JSON."""
     return {
         key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value for key, value in values.items()

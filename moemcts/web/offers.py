@@ -36,100 +36,104 @@ class Offers:
 
         `seat` is the person's seat, by default the first; from the number of players on, the person only watches.
         """
-        self._named = (game, tuple(agents))
-        self._beginning = {"seat": seat or 0, "seed": seed, "simulations": simulations}
+        self._named_on_start = (game, tuple(agents))
+        self._start_settings = {"seat": seat or 0, "seed": seed, "simulations": simulations}
         self.game = functools.lru_cache(maxsize=32)(plugins().game)
         self._agents: dict[tuple[str, str], Agent] = {}
 
     def games(self) -> dict[str, Any]:
         """Returns the available games, the one to start with, and the colours of phases and of text on these."""
-        first, agents = self._named
-        found = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
+        first, agents = self._named_on_start
+        games = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
         if first is not None and first not in plugins().games:
-            found.insert(0, {"name": first, "summary": "as you named it"})
-        told = {"games": found, "game": first or found[0]["name"], "agents": list(agents)}
-        return told | {"phase_colours": list(PHASE_COLOURS), "phase_inks": list(PHASE_INKS)} | self._beginning
+            games.insert(0, {"name": first, "summary": "as you named it"})
+        values = {"games": games, "game": first or games[0]["name"], "agents": list(agents)}
+        return values | {"phase_colours": list(PHASE_COLOURS), "phase_inks": list(PHASE_INKS)} | self._start_settings
 
     def agents(self, game: str) -> dict[str, Any]:
         """Returns the seats of a game, the agents for them, and the default agent."""
-        made = self._known(game)
-        first, named = self._named
-        names = [*(named if game == first else ()), *self._weights(made), *self._registered(made)]
-        board = plugins().board(made)
-        players = range(made.spec.num_players)
+        loaded_game = self._find_game(game)
+        first, named_agents = self._named_on_start
+        names = [
+            *(named_agents if game == first else ()),
+            *self._shipped_experts(loaded_game),
+            *self._registered_agents(loaded_game),
+        ]
+        board = plugins().board(loaded_game)
+        players = range(loaded_game.spec.num_players)
         return {
             "seats": list(board.seats) if board is not None else [f"player {player}" for player in players],
             "agents": list(dict.fromkeys(names)),
-            "default": named[0] if named and game == first else naming.best_available_agent(made),
+            "default": named_agents[0] if named_agents and game == first else naming.best_available_agent(loaded_game),
         }
 
-    def table(self, asked: Mapping[str, Any]) -> WebTable:
+    def table(self, request: Mapping[str, Any]) -> WebTable:
         """Returns a new game from a page's request: `game`, `agents` (references or `you`), `simulations`, `seed`, and
         `moves`, a list of actions per round, to restore a game that was started before the server was.
 
         Raises RequestError for anything that is not available.
         """
-        reference, seed = asked.get("game"), asked.get("seed", 0)
+        reference, seed = request.get("game"), request.get("seed", 0)
         if not isinstance(reference, str):
             raise RequestError(400, f"expected game as text, got {reference!r}")
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
             raise RequestError(400, f"expected seed to be an integer of at least 0, got {seed!r}")
-        game = self._known(reference)
-        names = asked.get("agents")
+        game = self._find_game(reference)
+        names = request.get("agents")
         num_players = game.spec.num_players
         if not isinstance(names, list) or len(names) != num_players or not all(isinstance(name, str) for name in names):
             raise RequestError(400, f"expected agents as a list of {num_players} names, one per player")
         if names.count(YOU) > 1:
             raise RequestError(400, "expected one person at most")
-        on_offer = self.agents(reference)["agents"]
+        offered = self.agents(reference)["agents"]
         for name in names:
-            if name != YOU and name not in on_offer:
-                raise RequestError(400, str(unknown_name("agent", name, [YOU, *on_offer])))
-        simulations = _simulations(asked.get("simulations"))
+            if name != YOU and name not in offered:
+                raise RequestError(400, str(unknown_name("agent", name, [YOU, *offered])))
+        simulations = _parse_simulations(request.get("simulations"))
         agents = [None if name == YOU else self._agent(reference, game, name, simulations) for name in names]
-        again = {"game": reference, "agents": names, "seed": seed}
+        restore_request = {"game": reference, "agents": names, "seed": seed}
         if simulations is not None:
-            again["simulations"] = simulations
+            restore_request["simulations"] = simulations
         board = plugins().board(game)
         gate = plugins().gate(naming.default_gate(game), game)
-        table = WebTable(game, reference, agents, board=board, gate=gate, seed=seed, asked=again)
-        table.replay(_moves(asked.get("moves", [])))
+        table = WebTable(game, reference, agents, board=board, gate=gate, seed=seed, request=restore_request)
+        table.replay(_parse_moves(request.get("moves", [])))
         return table
 
-    def _known(self, game: str) -> Game:
-        if game != self._named[0] and game not in plugins().games:
+    def _find_game(self, game: str) -> Game:
+        if game != self._named_on_start[0] and game not in plugins().games:
             raise RequestError(404, str(plugins().games.unknown(game)))
         return self.game(game)
 
     def _agent(self, reference: str, game: Game, name: str, simulations: int | None) -> Agent:
         if simulations is not None:
-            plain, options = parse_reference(name)
+            agent_name, options = parse_reference(name)
             limits = {"simulations": simulations}
-            name = format_reference(plain, naming.with_limits(options, name, game, limits))
+            name = format_reference(agent_name, naming.with_limits(options, name, game, limits))
         if (reference, name) not in self._agents:
             self._agents[reference, name] = naming.resolve_agent(name, game)
         return self._agents[reference, name]
 
     @staticmethod
-    def _weights(game: Game) -> list[str]:
+    def _shipped_experts(game: Game) -> list[str]:
         return [WEIGHTS + name for name in plugins().weights.for_game(game.spec.name)]
 
     @staticmethod
-    def _registered(game: Game) -> list[str]:
+    def _registered_agents(game: Game) -> list[str]:
         entries = plugins().agents.for_game(game.spec.name)
         return [name for name, entry in entries.items() if not entry.runs_programs]
 
 
-def _moves(asked: object) -> list[list[int]]:
-    rounds: list[Any] = asked if isinstance(asked, list) else [asked]
-    if not all(isinstance(one, list) and all(type(action) is int for action in one) for one in rounds):
+def _parse_moves(value: object) -> list[list[int]]:
+    rounds: list[Any] = value if isinstance(value, list) else [value]
+    if not all(isinstance(actions, list) and all(type(action) is int for action in actions) for actions in rounds):
         raise RequestError(400, "expected moves as a list with a list of whole numbers for each round")
     return rounds
 
 
-def _simulations(asked: object) -> int | None:
-    if asked is None:
+def _parse_simulations(value: object) -> int | None:
+    if value is None:
         return None
-    if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= MAX_SIMULATIONS:
-        raise RequestError(400, f"expected simulations from 1 to {MAX_SIMULATIONS}, got {asked!r}")
-    return asked
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_SIMULATIONS:
+        raise RequestError(400, f"expected simulations from 1 to {MAX_SIMULATIONS}, got {value!r}")
+    return value

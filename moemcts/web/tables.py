@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from moemcts.cancellation import Cancelled, cancelled_unless, check_cancelled
 from moemcts.game import Action
-from moemcts.web.insight import Watched
+from moemcts.web.insight import ObservedAgent
 from moemcts.web.table import RequestError, WebTable
 
 MAX_TABLES = 64
@@ -18,7 +18,7 @@ MAX_TABLES = 64
 GAME_CHANGED = "the game has gone on elsewhere: look at it again"
 
 
-class Seen(NamedTuple):
+class TableVersion(NamedTuple):
     """The version of a game that a page has seen."""
 
     step: int
@@ -26,7 +26,7 @@ class Seen(NamedTuple):
     revision: int | None = None
     """Number of changes; None if the page does not send it."""
 
-    def is_of(self, table: WebTable) -> bool:
+    def matches(self, table: WebTable) -> bool:
         """Returns whether the game is still at this version."""
         return self.step == table.step and self.revision in (None, table.revision)
 
@@ -53,79 +53,81 @@ class Tables:
                 self._tables.popitem(last=False)
             return table.snapshot()
 
-    def look(self, table: str) -> dict[str, Any]:
+    def snapshot(self, table_id: str) -> dict[str, Any]:
+        """Returns the latest snapshot of a game."""
         with self._lock:
-            return self._of(table).snapshot()
+            return self._find(table_id).snapshot()
 
-    def rounds(self, table: str) -> dict[str, Any]:
+    def rounds(self, table_id: str) -> dict[str, Any]:
         """Returns the snapshots of all rounds of a game."""
         with self._lock:
-            return {"rounds": self._of(table).rounds()}
+            return {"rounds": self._find(table_id).rounds()}
 
-    def advance(self, table: str, seen: Seen, action: Action | str | None) -> dict[str, Any]:
+    def advance(self, table_id: str, version: TableVersion, action: Action | str | None) -> dict[str, Any]:
         """Plays a round of a game at the version that the page has seen, with the person's action or its text.
 
         Raises RequestError if the game has changed since; also, without delay, if it changes meanwhile or the page no
         longer waits: the round is discarded then.
         """
-        with ExitStack() as held:
-            for lock in self._locks(table, seen):
-                held.enter_context(lock)
+        with ExitStack() as locks:
+            for lock in self._locks(table_id, version):
+                locks.enter_context(lock)
             with self._lock:
                 # The previous holder of the locks may have advanced the game.
-                found = self._of(table, seen)
-                before = Seen(found.step, found.revision)
-                chosen = found.read(action) if isinstance(action, str) else action
+                table = self._find(table_id, version)
+                current = TableVersion(table.step, table.revision)
+                parsed_action = table.parse_action(action) if isinstance(action, str) else action
             try:
-                with cancelled_unless(lambda: before.is_of(found)):
+                with cancelled_unless(lambda: current.matches(table)):
                     # The page may have disconnected while this waited for the locks.
                     check_cancelled()
-                    played = found.after(chosen)
+                    entry = table.play_round(parsed_action)
                     check_cancelled()
             except Cancelled:
                 raise RequestError(409, GAME_CHANGED) from None
             with self._lock:
-                self._of(table, before).keep(played)
-                return found.snapshot()
+                self._find(table_id, current).append(entry)
+                return table.snapshot()
 
-    def resign(self, table: str, seen: Seen) -> dict[str, Any]:
+    def resign(self, table_id: str, version: TableVersion) -> dict[str, Any]:
         """Resigns for the person; raises as `advance` does."""
         with self._lock:
-            found = self._of(table, seen)
-            found.resign()
-            return found.snapshot()
+            table = self._find(table_id, version)
+            table.resign()
+            return table.snapshot()
 
-    def turn(self, table: str) -> dict[str, Any]:
+    def rotate(self, table_id: str) -> dict[str, Any]:
         """Rotates the board to the next player's side and returns the snapshots of all rounds."""
         with self._lock:
-            found = self._of(table)
-            found.turn()
-            return {"rounds": found.rounds()}
+            table = self._find(table_id)
+            table.rotate()
+            return {"rounds": table.rounds()}
 
-    def back(self, table: str, seen: Seen) -> dict[str, Any]:
+    def take_back(self, table_id: str, version: TableVersion) -> dict[str, Any]:
         """Takes back a move; raises as `advance` does."""
         with self._lock:
-            found = self._of(table, seen)
-            found.back()
-            return found.snapshot()
+            table = self._find(table_id, version)
+            table.take_back()
+            return table.snapshot()
 
-    def _locks(self, table: str, seen: Seen) -> list[threading.Lock]:
+    def _locks(self, table_id: str, version: TableVersion) -> list[threading.Lock]:
         """Returns the locks to hold while playing a round, always in the same order: the table's, then its agents'."""
         with self._lock:
-            found = self._of(table, seen)
-            agents = sorted({id(one.agent) for one in found.agents if isinstance(one, Watched)})
-            return [found.playing, *(self._thinking[agent] for agent in agents)]
+            table = self._find(table_id, version)
+            agent_ids = sorted({id(agent.agent) for agent in table.agents if isinstance(agent, ObservedAgent)})
+            return [table.playing, *(self._thinking[agent_id] for agent_id in agent_ids)]
 
-    def _of(self, name: str, seen: Seen | None = None) -> WebTable:
-        if name not in self._tables:
+    def _find(self, table_id: str, version: TableVersion | None = None) -> WebTable:
+        if table_id not in self._tables:
             raise RequestError(404, "no such game: the program was started anew, or it was too long ago; begin another")
-        table = self._tables[name]
-        self._tables.move_to_end(name)
-        if seen is not None and not seen.is_of(table):
+        table = self._tables[table_id]
+        self._tables.move_to_end(table_id)
+        if version is not None and not version.matches(table):
+            if version.step == table.step:
+                raise RequestError(409, GAME_CHANGED)
             raise RequestError(
                 409,
-                f"expected a move after {table.step} rounds, got one after {seen.step}: the game has gone on elsewhere"
-                if seen.step != table.step
-                else GAME_CHANGED,
+                f"expected a move after {table.step} rounds, got one after {version.step}: the game has gone on "
+                "elsewhere",
             )
         return table

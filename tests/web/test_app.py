@@ -131,16 +131,16 @@ def test_what_was_paid_stays_when_moves_are_taken_back_or_the_program_is_started
 
     table = laid()
     for action in (1, 1, 0, 0):
-        table.keep(table.after(action))
+        table.append(table.play_round(action))
     assert table.snapshot()["over"]
     assert table.snapshot()["scores"] == pytest.approx([4 + 4 + 1 + 1])
     assert [one["scores"][0] for one in table.rounds()] == pytest.approx([0, 4, 8, 9, 10])
-    table.back()
-    table.keep(table.after(1))
+    table.take_back()
+    table.append(table.play_round(1))
     assert table.snapshot()["scores"] == pytest.approx([13])
     anew = laid()
     anew.replay([[1], [1], [0]])
-    anew.keep(anew.after(1))
+    anew.append(anew.play_round(1))
     assert anew.snapshot()["returns"] == table.snapshot()["returns"] == pytest.approx([13 / 20])
 
 
@@ -434,7 +434,7 @@ def test_what_goes_wrong_in_the_program_is_told_in_one_line(monkeypatch: pytest.
     def draw(*_: Any) -> Any:
         raise ZeroDivisionError("nothing to divide by")
 
-    monkeypatch.setattr(WebTable, "_drawing", draw)
+    monkeypatch.setattr(WebTable, "_draw", draw)
     client = TestClient(make_app(Offers()), base_url=HOME, raise_server_exceptions=False)
     answer = client.post("/api/tables", json={"game": "tictactoe", "agents": ["you", "random"]})
     refused(answer, 500, "the program failed: ZeroDivisionError: nothing to divide by")
