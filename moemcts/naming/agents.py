@@ -10,7 +10,7 @@ from moemcts import weights
 from moemcts.agents import Agent, Named
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming.experts import AUTO, LIMITS, SHORT, ExpertAgent, expert_options
+from moemcts.naming.experts import AUTO, LIMITS, SHORT_NAMES, ExpertSettings, expert_options
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
 from moemcts.options import checked_options, checked_values, defaults_of
@@ -55,14 +55,15 @@ def contestants(
     """
     if len(set(references)) < len(references):
         raise UsageError(f"expected different agents, got {', '.join(references)}")
-    found = {}
+    by_reference = {}
     for reference in references:
-        given = (resolved or {}).get(reference, reference)
-        agent = resolve_agent(given, game, limits)
-        known = given if given != reference else _more(agent, _limited(reference, game, limits))
-        found[reference] = Contestant(reference, agent, known)
-    _check_different(list(found.values()), game, limits or {})
-    return found
+        explicit = (resolved or {}).get(reference, reference)
+        agent = resolve_agent(explicit, game, limits)
+        if explicit == reference:
+            explicit = _explicit_reference(agent, _with_limits(reference, game, limits))
+        by_reference[reference] = Contestant(reference, agent, explicit)
+    _check_different(list(by_reference.values()), game, limits or {})
+    return by_reference
 
 
 def is_timed(reference: str) -> bool:
@@ -74,52 +75,52 @@ def is_more_specific(reference: str, other: str) -> bool:
     """Returns whether a reference equals another one with further options."""
     (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
     # `auto` counts as equal to the choice made for it.
-    kept = {option: value for option, value in other_options.items() if value != AUTO or option not in options}
-    return name == other_name and options != other_options and options == options | kept
+    required = {option: value for option, value in other_options.items() if value != AUTO or option not in options}
+    return name == other_name and options != other_options and options == options | required
 
 
-def _check_different(found: Sequence[Contestant], game: Game, limits: Mapping[str, Any]) -> None:
+def _check_different(agents: Sequence[Contestant], game: Game, limits: Mapping[str, Any]) -> None:
     """Raises UsageError if two references name the same agent."""
-    meanings: list[Any] = []
-    for one in found:
-        meaning = _meaning(one.resolved, game, limits)
-        if meaning in meanings:
-            other = found[meanings.index(meaning)]
-            both = max(other.resolved, one.resolved, key=len)
+    identities: list[Any] = []
+    for agent in agents:
+        identity = _canonical(agent.resolved, game, limits)
+        if identity in identities:
+            other = agents[identities.index(identity)]
+            both = max(other.resolved, agent.resolved, key=len)
             raise UsageError(
-                f"expected different agents, got {other.reference!r} and {one.reference!r}, which are both {both!r}"
+                f"expected different agents, got {other.reference!r} and {agent.reference!r}, which are both {both!r}"
             )
-        meanings.append(meaning)
+        identities.append(identity)
 
 
-def _meaning(reference: str, game: Game, limits: Mapping[str, Any]) -> Any:
+def _canonical(reference: str, game: Game, limits: Mapping[str, Any]) -> Any:
     """Returns a reference with all defaults filled in: equal for references that name the same agent."""
     if names_experts(reference):
-        return folder_of(reference).resolve(), _said(reference, game, limits).meaning(game)
-    name, options = parse_reference(_limited(reference, game, limits))
+        return folder_of(reference).resolve(), _parse_settings(reference, game, limits).canonical(game)
+    name, options = parse_reference(_with_limits(reference, game, limits))
     agents = plugins().agents.for_game(game.spec.name)
     make, num_given = agents.entry(name).make, 1 + agents.is_member(name)
     return name, defaults_of(make) | checked_options(f"agent {name!r}", make, options, num_given=num_given)
 
 
-def _more(agent: Agent, reference: str) -> str:
+def _explicit_reference(agent: Agent, reference: str) -> str:
     """Returns the agent's name if that is its reference with further options, such as the backend of experts."""
     return agent.name if is_more_specific(agent.name, reference) else reference
 
 
-def _limited(reference: str, game: Game, limits: Mapping[str, Any] | None) -> str:
+def _with_limits(reference: str, game: Game, limits: Mapping[str, Any] | None) -> str:
     """Returns the reference of a registered agent with the limits that it takes; that of experts is unchanged."""
     if not limits or names_experts(reference):
         return reference
     _, options = parse_reference(reference)
-    taken = with_limits(options, reference, game, limits)
-    return extend_reference(reference, {name: value for name, value in taken.items() if name not in options})
+    completed = with_limits(options, reference, game, limits)
+    return extend_reference(reference, {name: value for name, value in completed.items() if name not in options})
 
 
 def with_options(reference: str, options: Mapping[str, Any]) -> str:
     """Returns a reference with options added or replaced."""
-    name, given = parse_reference(reference)
-    return format_reference(name, {**given, **options})
+    name, existing = parse_reference(reference)
+    return format_reference(name, {**existing, **options})
 
 
 def resolve_reference(reference: str, game: Game) -> str:
@@ -163,21 +164,21 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
         if name not in agents and f"{name.partition(':')[0]}:" not in agents:
             trained = plugins().weights.for_game(game.spec.name)
             raise agents.unknown(name, [WEIGHTS + one for one in trained])
-        return plugins().agent(_limited(reference, game, limits), game)
-    return _said(reference, game, limits or {}).of(folder_of(reference), game, reference)
+        return plugins().agent(_with_limits(reference, game, limits), game)
+    return _parse_settings(reference, game, limits or {}).make_agent(folder_of(reference), game, reference)
 
 
-def _said(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertAgent:
+def _parse_settings(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertSettings:
     """Returns the settings of the agent in a reference to experts."""
     options = with_limits(parse_reference(reference)[1], reference, game, limits)
     if "simulations" not in options and any(name in options for name in LIMITS):
         options["simulations"] = None
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
-    if setting := next((option for option in options if option in SHORT), None):
-        raise UsageError(f"an expert agent: {setting} is {SHORT[setting]} here; write {SHORT[setting]}=...")
-    types = {option: told.kind for option, told in expert_options().items()}
-    return ExpertAgent.saying(checked_values("an expert agent", types, options), game)
+    if setting := next((option for option in options if option in SHORT_NAMES), None):
+        raise UsageError(f"an expert agent: {setting} is {SHORT_NAMES[setting]} here; write {SHORT_NAMES[setting]}=...")
+    types = {name: option.kind for name, option in expert_options().items()}
+    return ExpertSettings.from_options(checked_values("an expert agent", types, options), game)
 
 
 def check_backend(name: str, precision: str | None = None, device: str = "cpu") -> None:

@@ -17,8 +17,8 @@ from moemcts.store import MANIFEST, digest, manifest_digest, read_bytes, read_to
 def names_experts(reference: str) -> bool:
     """Returns whether a reference names experts, and not a registered agent of that name."""
     name, _ = parse_reference(reference)
-    is_said = name.startswith(EXPERTS) or weights.is_reference(name)
-    return is_said or (name not in plugins().agents and folder_of(reference).exists())
+    is_explicit = name.startswith(EXPERTS) or weights.is_reference(name)
+    return is_explicit or (name not in plugins().agents and folder_of(reference).exists())
 
 
 def folder_of(reference: str) -> Path:
@@ -32,9 +32,9 @@ def experts_in(named: str | Path) -> Path:
     Raises UsageError if it has no experts, or several sets of them.
     """
     folder = weights.folder_of(named)
-    for place in (folder, folder / "experts"):
-        if (place / MANIFEST).exists():
-            return place
+    for candidate in (folder, folder / "experts"):
+        if (candidate / MANIFEST).exists():
+            return candidate
     teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))
     # Self-play may have hundreds of generations; only the last is listed.
     teams += sorted(str(manifest.parent) for manifest in folder.glob(f"generations/*/experts/{MANIFEST}"))[-1:]
@@ -62,20 +62,24 @@ def identity_of(references: Sequence[str], game: str = "") -> dict[str, Any]:
     """Returns what else determines the games of these agents: their weights, and the game reference's options."""
     name, options = parse_reference(game)
     rules = {"game": format_reference(name, dict(sorted(options.items())))} if options else {}
-    return {"experts": {name: _manifests(name) for name in references}, **rules}
+    return {"experts": {name: _manifest_hashes(name) for name in references}, **rules}
 
 
 def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
     """Returns what determines a part of a run in which these agents play: the weights of those that are experts."""
-    return {f"experts of {name}": _manifests(name) for name in references if names_experts(name)}
+    return {f"experts of {name}": _manifest_hashes(name) for name in references if names_experts(name)}
 
 
-def _manifests(reference: str) -> list[str]:
+def _manifest_hashes(reference: str) -> list[str]:
     """Returns the hashes of the manifests of all experts that an agent plays with, which include those of the weights,
     and of the file of another gate.
     """
     _, options = parse_reference(reference)
-    folders = [folder_of(reference), *(folder_of(str(options[one])) for one in ("else", "value") if one in options)]
-    places = [place for folder in folders for place in (folder, folder / "experts") if (place / MANIFEST).exists()]
-    gates = [gate for gate in [Path(str(options.get("gate", "")))] if gate.is_file()]
-    return [manifest_digest(place) for place in places] + [digest(read_bytes(gate))[:16] for gate in gates]
+    others = [str(options[option]) for option in ("else", "value") if option in options]
+    hashes = []
+    for folder in map(folder_of, [reference, *others]):
+        hashes += [manifest_digest(place) for place in (folder, folder / "experts") if (place / MANIFEST).exists()]
+    gate_file = Path(str(options.get("gate", "")))
+    if gate_file.is_file():
+        hashes.append(digest(read_bytes(gate_file))[:16])
+    return hashes

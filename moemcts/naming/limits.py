@@ -13,7 +13,7 @@ from moemcts.options import option_types
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 
-_OWN = (*LIMITS, "movetime", "playouts")
+_LIMITS = (*LIMITS, "movetime", "playouts")
 """Options that are limits of an agent."""
 _DEPTH = "depth"
 """Also a limit for agents that do not count simulations; for those that do, it is a parameter of the tree."""
@@ -25,14 +25,14 @@ def with_limits(options: Mapping[str, Any], reference: str, game: Game, limits: 
     Experts take all of them, a registered agent those that it has options for; 0, the policy alone, applies to experts
     only.
     """
-    if any(name in options for name in _OWN):
+    if any(name in options for name in _LIMITS):
         return dict(options)
     if names_experts(reference):
         return {**options, **limits}
-    taken = _options_of(parse_reference(reference)[0], game)
-    if _DEPTH in options and "simulations" not in taken:
+    available = _options_of(parse_reference(reference)[0], game)
+    if _DEPTH in options and "simulations" not in available:
         return dict(options)
-    return {**options, **{name: value for name, value in limits.items() if value and name in taken}}
+    return {**options, **{name: value for name, value in limits.items() if value and name in available}}
 
 
 def check_limits(references: Sequence[str], game: Game, limits: Mapping[str, Any]) -> None:
@@ -41,10 +41,12 @@ def check_limits(references: Sequence[str], game: Game, limits: Mapping[str, Any
     """
     if not limits:
         return
-    own = [parse_reference(one)[1] for one in references]
-    found = [with_limits(options, one, game, limits) for one, options in zip(references, own, strict=True)]
+    taken: set[str] = set()
+    for reference in references:
+        options = parse_reference(reference)[1]
+        taken |= with_limits(options, reference, game, limits).keys() - options.keys()
     for name in limits:
-        if not any(name in now and name not in before for now, before in zip(found, own, strict=True)):
+        if name not in taken:
             raise UsageError(
                 f"--{name} has no effect here: every agent either names its own limit, as uct?simulations=100 "
                 "does, or takes none of this kind; leave it out"

@@ -25,8 +25,8 @@ def resolve_opponents(name: str, game: Game) -> Opponents:
     if name == SELF:
         return None
     agents = plugins().agents.for_game(game.spec.name)
-    if not agents.knows(own := parse_reference(name)[0]):
-        raise agents.unknown(own, (SELF,))
+    if not agents.knows(agent_name := parse_reference(name)[0]):
+        raise agents.unknown(agent_name, (SELF,))
     return plugins().agent(name, game)
 
 
