@@ -8,7 +8,7 @@ from measuring.published import POMMERMAN_POINTS
 from measuring.record import Row, latest
 
 from moemcts.arena.verdict import format_count
-from moemcts.report.tables import p_text
+from moemcts.report.tables import format_p_value
 from results_page import corrections
 from results_page.markdown import arm_name, bounds, origin, points, table
 from results_page.matches import field_matches, field_table
@@ -32,7 +32,7 @@ def strength_row(row: Row) -> list[str]:
         by_seed = "wins % " + ", ".join(f"{100 * one * len(each) / games:.1f}" for one in each)
     p_value = "–"
     if difference:
-        against, p_value = points(difference), p_text(difference["p_value"])
+        against, p_value = points(difference), format_p_value(difference["p_value"])
         by_seed = ", ".join(f"{100 * mean:+z.1f}" for mean in difference.get("seed_means", ())) or "–"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"

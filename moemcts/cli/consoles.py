@@ -83,9 +83,9 @@ def _cell(value: Any) -> str:
 
 def print_json(values: Any) -> None:
     """Prints values as JSON; non-finite numbers, which JSON does not have, become null."""
-    from moemcts.report.page import plain
+    from moemcts.report.page import to_json_values
 
-    typer.echo(json.dumps(plain(values), indent=1, allow_nan=False))
+    typer.echo(json.dumps(to_json_values(values), indent=1, allow_nan=False))
 
 
 def print_table(table: Table) -> None:

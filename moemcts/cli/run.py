@@ -81,7 +81,7 @@ def run(
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import RunArguments, data_setting, read_changes, read_settings, start_setting
     from moemcts.report.events import check_installed
-    from moemcts.report.training_events import followed
+    from moemcts.report.training_events import mirror_to_tensorboard
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.experiment.estimate import estimate
     from moemcts.runs.experiment.growth import grown, keep_growth
@@ -136,7 +136,7 @@ def run(
 
     started = time.monotonic()
     resume_hint = f"everything finished is kept. To resume: moemcts run --resume {experiment.folder}"
-    with interruptible(progress, lambda: resume_hint), followed(experiment.folder, is_wanted=tensorboard):
+    with interruptible(progress, lambda: resume_hint), mirror_to_tensorboard(experiment.folder, is_wanted=tensorboard):
         finish(experiment, progress, print_report)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if not as_json:

@@ -68,7 +68,7 @@ def train(
     from moemcts.cli.settings import RunArguments, data_setting, start_setting
     from moemcts.learn.training.ranks import launched
     from moemcts.report.events import check_installed
-    from moemcts.report.training_events import followed
+    from moemcts.report.training_events import mirror_to_tensorboard
     from moemcts.runs import Training
     from moemcts.runs.finishing import finish
     from moemcts.work.progress import NoProgress
@@ -111,7 +111,7 @@ def train(
         typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
 
     resume_hint = f"everything finished is kept. To resume: moemcts train --resume {training.folder}"
-    with interruptible(progress, lambda: resume_hint), followed(training.folder, is_wanted=tensorboard):
+    with interruptible(progress, lambda: resume_hint), mirror_to_tensorboard(training.folder, is_wanted=tensorboard):
         finish(training, progress, print_report)
     if not as_json:
         typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")

@@ -34,13 +34,13 @@ def plane_bars(
     with drawing():
         figure = new_figure(8.6, 1.3 + 0.165 * len(names))
         panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
-        places = np.arange(len(names))
+        rows = np.arange(len(names))
         for axes, (answer, (signed, magnitude)) in zip(panels, columns.items(), strict=True):
             if magnitude is not None:
-                axes.barh(places, magnitude, height=0.8, color=MUTED, alpha=0.25, linewidth=0, label="magnitude")
-            axes.barh(places, signed, height=0.5, color=phase_colour(phase), linewidth=0, label="sum")
+                axes.barh(rows, magnitude, height=0.8, color=MUTED, alpha=0.25, linewidth=0, label="magnitude")
+            axes.barh(rows, signed, height=0.5, color=phase_colour(phase), linewidth=0, label="sum")
             axes.axvline(0, color=INK, linewidth=0.8)
-            axes.set_yticks(places, list(names), fontsize=7)
+            axes.set_yticks(rows, list(names), fontsize=7)
             axes.set_ylim(len(names) - 0.4, -0.6)
             axes.grid(axis="y", visible=False)
             axes.tick_params(axis="y", length=0)
@@ -49,7 +49,7 @@ def plane_bars(
             finish(axes, xlabel=UNITS.get(answer, answer))
         if any(magnitude is not None for _, magnitude in columns.values()):
             figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        _head(figure, title)
+        _draw_title(figure, title)
         return figure
 
 
@@ -67,7 +67,7 @@ def plane_shares(
         axes.grid(visible=False)
         axes.tick_params(length=0)
         finish(axes)
-        _head(figure, title)
+        _draw_title(figure, title)
         figure.colorbar(image, ax=axes, shrink=0.4, label="share of the largest")
         return figure
 
@@ -85,22 +85,24 @@ def cell_maps(maps: Mapping[str, tuple[str, Numbers]], *, columns: int, rows_upw
         for axes in panels.flat[len(maps) :]:
             axes.set_visible(False)
         for axes, (name, (answer, cells)) in zip(panels.flat, maps.items(), strict=False):
-            reach = max(float(np.abs(cells).max()), 1e-12)
+            largest = max(float(np.abs(cells).max()), 1e-12)
             origin = "lower" if rows_upward else "upper"
-            image = axes.imshow(cells, cmap=DIVERGING, vmin=-reach, vmax=reach, origin=origin, interpolation="nearest")
+            image = axes.imshow(
+                cells, cmap=DIVERGING, vmin=-largest, vmax=largest, origin=origin, interpolation="nearest"
+            )
             axes.set_xticks(range(cells.shape[1]))
             axes.set_yticks(range(cells.shape[0]))
             axes.tick_params(length=0, labelsize=6)
             axes.grid(visible=False)
             axes.set_title(name, loc="left", fontsize=8.5)
-            colours = figure.colorbar(image, ax=axes, shrink=0.8)
-            colours.ax.tick_params(labelsize=6)
-            colours.set_label(UNITS.get(answer, answer), fontsize=7)
-        _head(figure, title)
+            colour_bar = figure.colorbar(image, ax=axes, shrink=0.8)
+            colour_bar.ax.tick_params(labelsize=6)
+            colour_bar.set_label(UNITS.get(answer, answer), fontsize=7)
+        _draw_title(figure, title)
         return figure
 
 
-def _head(figure: Figure, title: str) -> None:
+def _draw_title(figure: Figure, title: str) -> None:
     """Writes a title above a figure, wrapped to its width."""
     num_letters = int(72 * figure.get_figwidth() / (_LETTER * _TITLE_SIZE))
     figure.suptitle(fill(title, num_letters), x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")

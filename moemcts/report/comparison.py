@@ -7,7 +7,7 @@ from typing import Any
 
 from moemcts.dotted import flat
 from moemcts.report.page import Report, Section
-from moemcts.report.tables import Cell, Table, fixed
+from moemcts.report.tables import Cell, Table, format_fixed
 
 COLUMNS = ("run", "of", "network", "experts", "games", "points over the single network, 95 %", "loss")
 
@@ -15,7 +15,7 @@ COLUMNS = ("run", "of", "network", "experts", "games", "points over the single n
 def comparison(runs: Mapping[str, Mapping[str, Any]]) -> Report:
     """Returns a report with a row per run and set of experts, made from the numbers of the runs' reports."""
     rows = [row for name, numbers in runs.items() for row in _rows(name, numbers)]
-    settings = _settings({name: numbers["config"] for name, numbers in runs.items()})
+    settings = _settings_table({name: numbers["config"] for name, numbers in runs.items()})
     return Report(
         title="Runs compared",
         summary=f"{len(runs)} runs; rows with different data, sizes or limits are not comparable.",
@@ -46,12 +46,18 @@ def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
         yield [*head, learned, None, None, None]
         return
     if "searched" not in numbers:
-        yield [*head, f"{config['gate']}, {config['scheme']}", None, None, fixed(numbers["losses"][-1]["loss"]["all"])]
+        yield [
+            *head,
+            f"{config['gate']}, {config['scheme']}",
+            None,
+            None,
+            format_fixed(numbers["losses"][-1]["loss"]["all"]),
+        ]
         return
-    yield [*head, "single network", None, None, fixed(numbers["single"]["loss"]["mean"])]
+    yield [*head, "single network", None, None, format_fixed(numbers["single"]["loss"]["mean"])]
     searched, losses = numbers["searched"], dict(_losses(numbers))
     for arm, points in searched["points"].items():
-        yield [*head, arm, searched["arms"][arm]["num_games"], _text(points), fixed(losses[arm])]
+        yield [*head, arm, searched["arms"][arm]["num_games"], _format_points(points), format_fixed(losses[arm])]
 
 
 def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -64,17 +70,17 @@ def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield arm, single["loss"]["mean"]
 
 
-def _text(points: Mapping[str, float]) -> str:
+def _format_points(points: Mapping[str, float]) -> str:
     return f"{points['mean']:+z.1f} [{points['low']:+z.1f}, {points['high']:+z.1f}]"
 
 
-def _settings(configs: Mapping[str, Mapping[str, Any]]) -> Table:
+def _settings_table(configs: Mapping[str, Mapping[str, Any]]) -> Table:
     """Returns a table of the settings that differ between runs."""
     settings = {name: flat(config) for name, config in configs.items()}
-    paths = dict.fromkeys(path for one in settings.values() for path in one)
+    paths = dict.fromkeys(path for run_settings in settings.values() for path in run_settings)
     rows: list[list[Cell]] = []
     for path in paths:
-        values = [str(one.get(path, "–")) for one in settings.values()]
+        values = [str(run_settings.get(path, "–")) for run_settings in settings.values()]
         if len(set(values)) > 1:
             rows.append([path, *values])
     return Table(["setting", *settings], rows)

@@ -36,10 +36,12 @@ class Points:
     """Variance of the mean due to the games of these networks."""
 
     @classmethod
-    def of(cls, found: SeedEstimate, *, most: float) -> Self:
+    def of(cls, estimate: SeedEstimate, *, most: float) -> Self:
         """Converts a difference of shares to points."""
-        variance = 100**2 * found.own_variance
-        return cls(mean=100 * found.mean, low=100 * found.low, high=100 * found.high, most=most, variance=variance)
+        variance = 100**2 * estimate.own_variance
+        return cls(
+            mean=100 * estimate.mean, low=100 * estimate.low, high=100 * estimate.high, most=most, variance=variance
+        )
 
 
 @dataclass(frozen=True)
@@ -90,30 +92,30 @@ class Contest(ABC):
 
     def caveats(self) -> list[str]:
         """Returns warnings to read before the findings, the most important first."""
-        found = []
+        caveats = []
         if self.num_games < FEW_GAMES:
-            found.append(
+            caveats.append(
                 f"Too few games to tell: {self.num_games} per arm. Differences below show what a report looks like, "
                 f"not who is better; play on with `moemcts run --resume FOLDER --set match.games={FEW_GAMES}`, or more."
             )
-        return found
+        return caveats
 
     def scope(self) -> list[str]:
         """Returns sentences on what the intervals of the findings cover, to be read after these; none without games."""
         if not self.others:
             return []
-        found = [
+        sentences = [
             f"With {self.describe_seeds()} this holds for others trained the same way on the same samples, not for "
             "other samples."
             if len(self.results) > 1
             else "With one training seed, this holds only for these networks, not for others trained the same way."
         ]
         if len(self.others) > 1:
-            found.append(
+            sentences.append(
                 f"{len(self.others)} arms are compared with the single network, and the intervals are not corrected "
                 "for that: an arm that equals it seems better or worse once in 20 times."
             )
-        return found
+        return sentences
 
     def points_json(self) -> dict[str, Any]:
         """Returns the points of all `others` as JSON values."""
@@ -148,7 +150,7 @@ class Contest(ABC):
 
 
 @dataclass(frozen=True)
-class Unplayed(Contest):
+class NoContest(Contest):
     """No matches: a single network has no opponent but itself."""
 
     results: tuple[MatchResult, ...] = ()
@@ -178,14 +180,14 @@ class Unplayed(Contest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(Contest):
+class PairedContest(Contest):
     """Matches in which every arm plays the same games; the single network is the baseline."""
 
     singles: Collection[str] = ()
     """Arms with one network for all phases."""
 
     @abstractmethod
-    def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
+    def estimate(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
         """Returns an arm's value in some matches, its interval, and the number of games."""
 
     @property
@@ -197,12 +199,12 @@ class Compared(Contest):
     def others(self) -> list[str]:
         return [arm for arm in self.arms if arm != self.baseline]
 
-    def who_does(self, arm: str, verb: str) -> str:
+    def describe_subject(self, arm: str, verb: str) -> str:
         """Returns the beginning of a sentence about an arm."""
         return f"The {arm} {verb}s" if arm in self.singles else f"Experts by {arm} {verb}"
 
-    def picture(
-        self, name: str, what: str, title: str, intervals: str, draw: Callable[..., matplotlib.figure.Figure]
+    def figure(
+        self, name: str, measure: str, title: str, intervals: str, draw: Callable[..., matplotlib.figure.Figure]
     ) -> Figure:
         """Returns a figure of each arm's value, with smaller marks for each training seed."""
         from moemcts.report.page import Figure
@@ -211,17 +213,17 @@ class Compared(Contest):
         rows = []
         for arm in self.arms:
             is_baseline = arm == self.baseline
-            looks: dict[str, Any] = {
+            style: dict[str, Any] = {
                 "is_baseline": is_baseline,
                 "is_reference": not is_baseline and arm not in self.others,
             }
-            value, (low, high), num_games = self.measured(arm, self.results)
+            value, (low, high), num_games = self.estimate(arm, self.results)
             note = f"{num_games} games"
-            rows.append(Whisker(label=arm, value=value, low=low, high=high, note=note, **looks))
+            rows.append(Whisker(label=arm, value=value, low=low, high=high, note=note, **style))
             for seed, result in self.by_seed():
-                value, (low, high), _ = self.measured(arm, [result])
-                rows.append(Whisker(label=f"seed {seed}", value=value, low=low, high=high, is_part=True, **looks))
+                value, (low, high), _ = self.estimate(arm, [result])
+                rows.append(Whisker(label=f"seed {seed}", value=value, low=low, high=high, is_part=True, **style))
         parts = "; small: each training seed" if len(self.results) > 1 else ""
         played = f"{self.num_games} games per arm on {self.describe_boards()}"
-        caption = f"{title}: {what.lower()}, {played}, with 95 % {intervals}{parts}."
-        return Figure(name, draw(rows, title=f"{what}, {title.lower()}"), caption)
+        caption = f"{title}: {measure.lower()}, {played}, with 95 % {intervals}{parts}."
+        return Figure(name, draw(rows, title=f"{measure}, {title.lower()}"), caption)

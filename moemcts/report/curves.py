@@ -18,17 +18,17 @@ def running_steps(entries: Sequence[Entry]) -> list[float]:
     steps: list[float] = []
     before = 0
     for i, entry in enumerate(entries):
-        if i and _begins(entry, entries[i - 1]):
+        if i and _starts_stage(entry, entries[i - 1]):
             before += entries[i - 1]["step"]
         steps.append(before + entry["step"])
     return steps
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
-    """The final losses of another team on the same samples."""
+class FinalLosses:
+    """What another team reached on the same samples at the end of its training."""
 
-    who: str
+    name: str
     """Its name in the figure: `single network` or `baseline`."""
     samples: str
     """The kind of samples: test, validation or held-out."""
@@ -42,18 +42,18 @@ def curve_figures(
     baseline: Sequence[Entry] = (),
     *,
     seed: int,
-    reached: Reached | None = None,
+    final_losses: FinalLosses | None = None,
     label: str = "",
 ) -> list[Figure]:
     """Returns curves of each expert's loss on its own phase during training, with a comparison.
 
     The comparison is the baseline's curve if it was measured on these phases during training, else the losses in
-    `reached`. There is one figure for the validation samples and one for the test samples, if measured. `seed` is that
-    of the training; `label` distinguishes the figures' names.
+    `final_losses`. There is one figure for the validation samples and one for the test samples, if measured. `seed` is
+    that of the training; `label` distinguishes the figures' names.
     """
     figures = []
     for kind, samples in (("phases", "validation"), ("test", "test")):
-        own = [_curve(name, _of(name, entries), kind, name, phase) for phase, name in enumerate(phase_names)]
+        own = [_curve(name, _entries_of(name, entries), kind, name, phase) for phase, name in enumerate(phase_names)]
         keys = dict(enumerate(phase_names))
         if not any(curve.steps for curve in own):
             # Experts that are trained together are measured together.
@@ -63,43 +63,45 @@ def curve_figures(
         if not own:
             continue
         others = [
-            _curve(f"{name}, baseline", _of(name, baseline), kind, name, phase, is_baseline=True)
+            _curve(f"{name}, baseline", _entries_of(name, baseline), kind, name, phase, is_baseline=True)
             for phase, name in keys.items()
         ]
         others = [curve for curve in others if curve.steps]
-        told = _legend(others)
-        if not others and reached is not None and (reached.samples == "test") == (samples == "test"):
-            others = _levels(reached, keys)
-            told = f"; dashed: what the {reached.who} reached on the same phase in the end" if others else ""
-        caption = f"Loss of each expert on the {samples} samples of its own phase, seed {seed}{told}."
+        comparison = _describe_baseline(others)
+        if not others and final_losses is not None and (final_losses.samples == "test") == (samples == "test"):
+            others = _final_loss_lines(final_losses, keys)
+            comparison = (
+                f"; dashed: what the {final_losses.name} reached on the same phase in the end" if others else ""
+            )
+        caption = f"Loss of each expert on the {samples} samples of its own phase, seed {seed}{comparison}."
         caption += f" Nothing was measured of {', '.join(unknown)}." if unknown else ""
         image = loss_curves([*own, *others], title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")
         figures.append(Figure("-".join(word for word in ("loss", samples, label) if word), image, caption))
     return figures
 
 
-def _begins(entry: Entry, last: Entry) -> bool:
+def _starts_stage(entry: Entry, last: Entry) -> bool:
     """Returns whether a measurement belongs to another stage than the previous one."""
     return any(entry.get(key) != last.get(key) for key in ("experts", "stage")) or entry["step"] <= last["step"]
 
 
-def _of(name: str, entries: Sequence[Entry]) -> list[Entry]:
+def _entries_of(name: str, entries: Sequence[Entry]) -> list[Entry]:
     """Returns the measurements made while the expert of a phase was trained."""
     return [entry for entry in entries if name in entry["experts"]]
 
 
-def _levels(reached: Reached, keys: Mapping[int, str]) -> list[Curve]:
+def _final_loss_lines(final_losses: FinalLosses, keys: Mapping[int, str]) -> list[Curve]:
     """Returns a horizontal line per phase that the experts were measured on, or one for all if there is none."""
-    named: list[tuple[int | None, str]] = [*keys.items()] or [(None, "all")]
-    levels = [(phase, name, reached.losses.get(name)) for phase, name in named]
+    phases: list[tuple[int | None, str]] = [*keys.items()] or [(None, "all")]
+    levels = [(phase, name, final_losses.losses.get(name)) for phase, name in phases]
     return [
-        Curve(label=f"{name}, {reached.who}", steps=(), values=(loss,), phase=phase, is_baseline=True)
+        Curve(label=f"{name}, {final_losses.name}", steps=(), values=(loss,), phase=phase, is_baseline=True)
         for phase, name, loss in levels
         if loss is not None
     ]
 
 
-def _legend(drawn: Sequence[Curve]) -> str:
+def _describe_baseline(drawn: Sequence[Curve]) -> str:
     """Returns a legend for the baseline's curves, empty if there are none."""
     if not drawn:
         return ""
@@ -111,6 +113,6 @@ def _curve(
     label: str, entries: Sequence[Entry], kind: str, key: str, phase: int | None, *, is_baseline: bool = False
 ) -> Curve:
     cells = [(entry.get(kind) or {}).get(key) for entry in entries]
-    found = [(step, cell["loss"]) for step, cell in zip(running_steps(entries), cells, strict=True) if cell]
-    steps, values = [step for step, _ in found], [loss for _, loss in found]
+    points = [(step, cell["loss"]) for step, cell in zip(running_steps(entries), cells, strict=True) if cell]
+    steps, values = [step for step, _ in points], [loss for _, loss in points]
     return Curve(label=label, steps=steps, values=values, phase=phase, is_baseline=is_baseline)

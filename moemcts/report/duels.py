@@ -26,9 +26,9 @@ class AgainstSingle(Contest):
     def summary(self) -> list[str]:
         lines = []
         for arm in self.arms:
-            found = self.scores(arm)
-            words = elo_verdict(_in_elo(found), found.num_observations, "games")
-            lines.append(f"{arm} against the single network: {words}; score {_percent(found)} %.")
+            estimate = self.scores(arm)
+            claim = elo_verdict(_to_elo(estimate), estimate.num_observations, "games")
+            lines.append(f"{arm} against the single network: {claim}; score {_format_percent(estimate)} %.")
         return lines
 
     def section(self, title: str, label: str) -> Section:
@@ -79,48 +79,52 @@ class AgainstSingle(Contest):
         """Returns the mean score of an arm minus one half, over openings and training seeds."""
         games = [result.games(arm) for result in self.results]
         return seed_interval(
-            [[points(game.outcome) - 0.5 for game in one] for one in games],
-            [boards_of(one) for one in games],
+            [[points(game.outcome) - 0.5 for game in seed_games] for seed_games in games],
+            [boards_of(seed_games) for seed_games in games],
             bounds=(-0.5, 0.5),
         )
 
     def _row(self, arm: str) -> list[Any]:
-        games, found = self.games(arm), self.scores(arm)
+        games, estimate = self.games(arm), self.scores(arm)
         outcomes = [game.outcome for game in games]
         return [
             arm,
             len(games),
             *(outcomes.count(kind) for kind in ("win", "tie", "loss")),
-            str(_in_elo(found)),
-            *(_in_elo(found, found.own_interval).interval_text for _ in self.own_columns()),
-            _percent(found),
-            ", ".join(_without_error(_elo(result.games(arm))) for result in self.results),
+            str(_to_elo(estimate)),
+            *(_to_elo(estimate, estimate.own_interval).interval_text for _ in self.own_columns()),
+            _format_percent(estimate),
+            ", ".join(_format_elo(_elo(result.games(arm))) for result in self.results),
             num_duplicates(games),
             f"{np.mean([game.plies for game in games]):.0f}",
         ]
 
     def _whisker(self, arm: str) -> Whisker:
-        found = _in_elo(self.scores(arm))
+        elo_range = _to_elo(self.scores(arm))
         return Whisker(
-            label=arm, value=found.difference, low=found.low, high=found.high, note=f"{len(self.games(arm))} games"
+            label=arm,
+            value=elo_range.difference,
+            low=elo_range.low,
+            high=elo_range.high,
+            note=f"{len(self.games(arm))} games",
         )
 
 
-def _percent(found: SeedEstimate) -> str:
+def _format_percent(estimate: SeedEstimate) -> str:
     """Formats a score minus one half as percent, with its interval."""
-    low, high = (100 * (0.5 + bound) for bound in found.interval)
-    return f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]"
+    low, high = (100 * (0.5 + bound) for bound in estimate.interval)
+    return f"{50 + 100 * estimate.mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _in_elo(found: SeedEstimate, interval: Interval | None = None) -> EloRange:
+def _to_elo(estimate: SeedEstimate, interval: Interval | None = None) -> EloRange:
     """Converts a score minus one half to Elo, with the given interval or that over seeds."""
-    low, high = interval or found.interval
-    return EloRange.of(0.5 + found.mean, (0.5 + low, 0.5 + high))
+    low, high = interval or estimate.interval
+    return EloRange.of(0.5 + estimate.mean, (0.5 + low, 0.5 + high))
 
 
-def _without_error(found: Elo) -> str:
+def _format_elo(elo_of_arm: Elo) -> str:
     """Formats Elo for the column of seeds, without errors, which would make it too wide."""
-    return str(found) if found.estimate is None else f"{found.estimate:+z.1f}"
+    return str(elo_of_arm) if elo_of_arm.estimate is None else f"{elo_of_arm.estimate:+z.1f}"
 
 
 def _elo(games: Sequence[GameRecord]) -> Elo:

@@ -16,7 +16,7 @@ from moemcts.arena.intervals import MIN_DEGREES, Interval, pooled_interval, t_qu
 from moemcts.errors import DamagedFile, UsageError
 from moemcts.experts import EACH
 from moemcts.report.page import Report, Section
-from moemcts.report.tables import Cell, Table, fixed
+from moemcts.report.tables import Cell, Table, format_fixed
 from moemcts.store import parse_json
 
 KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
@@ -48,18 +48,18 @@ def read_rows(path: Path) -> list[Row]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise DamagedFile(f"{path} is not UTF-8 text: {error.reason}; {_HINT}") from None
-    return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+    return [_parse_row(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
 
 
-def _row(line: str, place: str) -> Row:
+def _parse_row(line: str, place: str) -> Row:
     try:
         row = parse_json(line)
     except ValueError:
         raise DamagedFile(f"{place}: expected a row of a suite as JSON, got {line[:40]!r}; {_HINT}") from None
-    return checked_row(row, place)
+    return check_row(row, place)
 
 
-def checked_row(row: object, place: str) -> dict[str, Any]:
+def check_row(row: object, place: str) -> dict[str, Any]:
     """Returns a value that was read as a row of a suite; raises DamagedFile naming `place` if it is invalid."""
     if not isinstance(row, dict):
         raise DamagedFile(f"{place}: expected a row of a suite, got {json.dumps(row)[:40]!r}; {_HINT}")
@@ -75,7 +75,7 @@ def checked_row(row: object, place: str) -> dict[str, Any]:
     for key, least in {"games": 1, MOST: 0}.items():
         if row.get(key, least) < least:
             raise DamagedFile(f"{place}: expected {key!r} of at least {least}, got {row[key]}; {_HINT}")
-    if not _are_measured(row.get("routings", {})):
+    if not _are_valid_routings(row.get("routings", {})):
         raise DamagedFile(
             f"{place}: expected {', '.join(MEASURES)} of each routing and of {OWN!r}, got {row['routings']!r:.40}; "
             f"{_HINT}"
@@ -87,12 +87,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
-def _are_measured(routings: object) -> bool:
+def _are_valid_routings(routings: object) -> bool:
     """Returns whether each routing has all `MEASURES` as numbers, and `each` a positive speed to compare with."""
     if not isinstance(routings, dict):
         return False
-    for one in routings.values():
-        if not isinstance(one, dict) or not {*MEASURES} <= one.keys() or not all(map(_is_number, one.values())):
+    for measurements in routings.values():
+        if not isinstance(measurements, dict) or not {*MEASURES} <= measurements.keys():
+            return False
+        if not all(map(_is_number, measurements.values())):
             return False
     return not routings or routings.get(OWN, {SPEED: 0})[SPEED] > 0
 
@@ -102,7 +104,7 @@ def leaderboard(rows: Sequence[Row], title: str) -> Report:
 
     Raises UsageError if a line has two rows with the same training seed, which would count as two seeds.
     """
-    lines = [_line(list(same)) for _, same in groupby(sorted(rows, key=_key), key=_key)]
+    lines = [_line(list(same)) for _, same in groupby(sorted(rows, key=_line_key), key=_line_key)]
     order = list(dict.fromkeys(row["game"] for row in rows))
     lines.sort(key=lambda line: (order.index(line["game"]), -line["points"]))
     better = [line for line in lines if line["low"] > 0]
@@ -113,20 +115,20 @@ def leaderboard(rows: Sequence[Row], title: str) -> Report:
         title=title,
         summary=f"Experts against the single network in {len(order)} games: of {len(lines)} lines {len(better)} are "
         f"better and {len(worse)} worse, with 95 % intervals that are not corrected for their number{scope}; "
-        f"{_total(rows):.2f} hours of work.",
+        f"{_total_hours(rows):.2f} hours of work.",
         sections=[
             Section("Leaderboard", tables=[_table(lines)]),
             *_gates(lines),
             *_routings(lines),
             *_costs(lines),
-            *_answers(lines),
-            Section("How it was made", _making(rows)),
+            *_by_variable(lines),
+            Section("How it was made", _provenance(rows)),
         ],
         numbers={"lines": lines, "rows": [dict(row) for row in rows]},
     )
 
 
-def _key(row: Row) -> tuple[Any, ...]:
+def _line_key(row: Row) -> tuple[Any, ...]:
     return tuple(row[key] for key in KEYS)
 
 
@@ -138,7 +140,7 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
             f"expected a row per training seed, got {count} of seed {seed}: {line}; "
             "join suites of different seeds or of different names"
         )
-    low, high = _over_seeds(rows) if len(rows) > 1 else (rows[0]["low"], rows[0]["high"])
+    low, high = _interval_over_seeds(rows) if len(rows) > 1 else (rows[0]["low"], rows[0]["high"])
     return {
         **{key: rows[0][key] for key in KEYS},
         "seeds": len(rows),
@@ -153,7 +155,7 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _over_seeds(rows: Sequence[Row]) -> Interval:
+def _interval_over_seeds(rows: Sequence[Row]) -> Interval:
     """Returns the interval of the points over several training seeds."""
     most = min(row.get(MOST, 100.0) for row in rows)
     games = sum(row["games"] for row in rows)
@@ -179,14 +181,16 @@ def _variance(row: Row) -> float:
     return float((half / t_quantile(0.975, max(row["games"] - 1, MIN_DEGREES))) ** 2)
 
 
-def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+def _mean_routings(routings_by_row: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
     """Returns the mean measurements of each routing; `speed` is relative to that of `each`."""
     means: dict[str, dict[str, float]] = {}
-    for routing in dict.fromkeys(name for one in found for name in one):
-        known = [one for one in found if routing in one]
-        keys = [key for key in known[0][routing] if all(key in one[routing] for one in known)]
-        means[routing] = {key: statistics.fmean(one[routing][key] for one in known) for key in keys}
-        means[routing]["speed"] = statistics.fmean(one[routing][SPEED] / one[OWN][SPEED] for one in known)
+    for routing in dict.fromkeys(name for routings in routings_by_row for name in routings):
+        measured = [routings for routings in routings_by_row if routing in routings]
+        keys = [key for key in measured[0][routing] if all(key in routings[routing] for routings in measured)]
+        means[routing] = {key: statistics.fmean(routings[routing][key] for routings in measured) for key in keys}
+        means[routing]["speed"] = statistics.fmean(
+            routings[routing][SPEED] / routings[OWN][SPEED] for routings in measured
+        )
     return means
 
 
@@ -202,8 +206,8 @@ def _table(lines: Sequence[Row]) -> Table:
             line["routing"],
             line["games"],
             f"{line['points']:+z.1f} [{line['low']:+z.1f}, {line['high']:+z.1f}]",
-            fixed(line["loss_single"]),
-            fixed(line["loss_mixture"]),
+            format_fixed(line["loss_single"]),
+            format_fixed(line["loss_mixture"]),
         ]
         for line in lines
     ]
@@ -221,17 +225,19 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
     """Returns a comparison of gates, best first, for every game with several of them."""
     cells: list[list[Cell]] = []
     for game in dict.fromkeys(line["game"] for line in lines):
-        here = [line for line in lines if line["game"] == game and line["routing"] == OWN]
-        gates = list(dict.fromkeys(line["gate"] for line in here))
+        game_lines = [line for line in lines if line["game"] == game and line["routing"] == OWN]
+        gates = list(dict.fromkeys(line["gate"] for line in game_lines))
         if len(gates) < 2:
             continue
-        found = []
+        means = []
         for gate in gates:
-            same = [line for line in here if line["gate"] == gate]
-            gain = _mean(_gain(line) for line in same)
-            found.append((statistics.fmean(line["points"] for line in same), gate, len(same), gain))
-        for points, gate, num_lines, gain in sorted(found, reverse=True):
-            cells.append([game, gate, num_lines, f"{points:+z.1f}", fixed(gain)])
+            gate_lines = [line for line in game_lines if line["gate"] == gate]
+            mean_reduction = _mean(_loss_reduction(line) for line in gate_lines)
+            means.append(
+                (statistics.fmean(line["points"] for line in gate_lines), gate, len(gate_lines), mean_reduction)
+            )
+        for points, gate, num_lines, mean_reduction in sorted(means, reverse=True):
+            cells.append([game, gate, num_lines, f"{points:+z.1f}", format_fixed(mean_reduction)])
     if not cells:
         return []
     table = Table(
@@ -244,19 +250,22 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
 
 def _routings(lines: Sequence[Row]) -> list[Section]:
     """Returns the effects and costs of each routing, over all sets of experts."""
-    teams = [line for line in lines if line["routing"] == OWN and line["routings"]]
+    team_lines = [line for line in lines if line["routing"] == OWN and line["routings"]]
     cells: list[list[Cell]] = []
-    for routing in dict.fromkeys(name for line in teams for name in line["routings"]):
-        measured = [line["routings"][routing] for line in teams if routing in line["routings"]]
-        played = [line["points"] for line in lines if line["routing"] == routing]
+    for routing in dict.fromkeys(name for line in team_lines for name in line["routings"]):
+        measured = [line["routings"][routing] for line in team_lines if routing in line["routings"]]
+        points_played = [line["points"] for line in lines if line["routing"] == routing]
         cells.append(
             [
                 routing,
                 len(measured),
-                *(f"{100 * statistics.fmean(one[key] for one in measured):.1f}" for key in ("agreement", "purity")),
-                f"{statistics.fmean(one['kl'] for one in measured):.4f}",
-                f"{statistics.fmean(one['speed'] for one in measured):.2f}",
-                f"{statistics.fmean(played):+z.1f} ({len(played)})" if played else None,
+                *(
+                    f"{100 * statistics.fmean(measurements[key] for measurements in measured):.1f}"
+                    for key in ("agreement", "purity")
+                ),
+                f"{statistics.fmean(measurements['kl'] for measurements in measured):.4f}",
+                f"{statistics.fmean(measurements['speed'] for measurements in measured):.2f}",
+                f"{statistics.fmean(points_played):+z.1f} ({len(points_played)})" if points_played else None,
             ]
         )
     if not cells:
@@ -274,12 +283,13 @@ def _routings(lines: Sequence[Row]) -> list[Section]:
 
 def _costs(lines: Sequence[Row]) -> list[Section]:
     """Returns the training costs of sets of experts, by scheme and cost."""
-    known = [line for line in lines if line["routing"] == OWN and line["cost"] is not None]
+    with_cost = [line for line in lines if line["routing"] == OWN and line["cost"] is not None]
     cells: list[list[Cell]] = []
-    for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in known):
-        same = [line for line in known if (line["scheme"], line["cost"]) == (scheme, cost)]
-        mean = statistics.fmean(line["points"] for line in same)
-        cells.append([scheme, f"{cost:g}", len(same), f"{mean:+z.1f}", fixed(_mean(_gain(line) for line in same))])
+    for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in with_cost):
+        same_cost = [line for line in with_cost if (line["scheme"], line["cost"]) == (scheme, cost)]
+        mean = statistics.fmean(line["points"] for line in same_cost)
+        mean_reduction = _mean(_loss_reduction(line) for line in same_cost)
+        cells.append([scheme, f"{cost:g}", len(same_cost), f"{mean:+z.1f}", format_fixed(mean_reduction)])
     if not cells:
         return []
     columns = ["scheme", "passes over the data", "lines", "mean points", "loss below the single network's"]
@@ -287,12 +297,12 @@ def _costs(lines: Sequence[Row]) -> list[Section]:
     return [Section("At which cost", tables=[table])]
 
 
-def _gain(line: Row) -> float | None:
+def _loss_reduction(line: Row) -> float | None:
     single, mixture = line["loss_single"], line["loss_mixture"]
     return None if single is None or mixture is None else single - mixture
 
 
-def _answers(lines: Sequence[Row]) -> list[Section]:
+def _by_variable(lines: Sequence[Row]) -> list[Section]:
     """Returns means over games for each value of whatever a suite varies."""
     tables = []
     for key in ("gate", "scheme", "simulations", "routing"):
@@ -313,18 +323,18 @@ def _answers(lines: Sequence[Row]) -> list[Section]:
     return [Section("By gate, scheme, budget and routing", text, tables=tables)]
 
 
-def _making(rows: Sequence[Row]) -> str:
-    found = {(row["command"], row["commit"], row["machine"], row["date"]) for row in rows}
+def _provenance(rows: Sequence[Row]) -> str:
+    provenances = {(row["command"], row["commit"], row["machine"], row["date"]) for row in rows}
     return "\n".join(
-        f"- `{command}` at {commit} on {machine}, {date}" for command, commit, machine, date in sorted(found)
+        f"- `{command}` at {commit} on {machine}, {date}" for command, commit, machine, date in sorted(provenances)
     )
 
 
-def _total(rows: Sequence[Row]) -> float:
+def _total_hours(rows: Sequence[Row]) -> float:
     """Returns the total hours of all runs; rows of the same run share them."""
     return math.fsum(hours for *_, hours in {tuple(row[key] for key in _RUN) for row in rows})
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
+    given = [value for value in values if value is not None]
+    return statistics.fmean(given) if given else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moemcts.learn.assessment import MIXTURE, PhaseLosses
-from moemcts.report.tables import Cell, Table, fixed
+from moemcts.report.tables import Cell, Table, format_fixed
 
 FULL_COLOUR = 0.2
 """Relative distance from the column's mean at which a cell has full colour, so that small differences look small."""
@@ -25,7 +25,7 @@ def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: floa
     )
     if any(row.name == MIXTURE for row in losses):
         caption += " The mixture asks each phase's expert, or all where the gate is soft."
-    return _table("loss", losses, cells, [[fixed(cell) for cell in row] for row in cells], caption, -1)
+    return _table("loss", losses, cells, [[format_fixed(cell) for cell in row] for row in cells], caption, -1)
 
 
 def accuracy_table(losses: Sequence[PhaseLosses], where: str) -> Table:
@@ -34,7 +34,7 @@ def accuracy_table(losses: Sequence[PhaseLosses], where: str) -> Table:
     Higher is better.
     """
     cells = [list(row.accuracy.values()) for row in losses]
-    shown = [[fixed(cell and 100 * cell, 2) for cell in row] for row in cells]
+    shown = [[format_fixed(cell and 100 * cell, 2) for cell in row] for row in cells]
     return _table("policy accuracy %", losses, cells, shown, f"Policy accuracy in percent {where}.", 1)
 
 

@@ -19,12 +19,12 @@ _RULES = ("list", "backticks", "emphasis", "link")
 """The Markdown that is supported: lists, `code`, **bold** and [links](address); everything else is verbatim."""
 
 
-def rendered(template: str, **values: Any) -> str:
+def render_template(template: str, **values: Any) -> str:
     """Renders a template of this folder; text is escaped, `Markup` is not."""
     return _templates().get_template(template).render(values)
 
 
-def prose(text: str) -> str:
+def render_prose(text: str) -> str:
     """Returns the text of a section as HTML."""
     html: str = _markdown().render(text)
     return html.strip()
@@ -35,26 +35,26 @@ def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("moemcts.report", "."),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    found.filters["prose"] = lambda text: Markup(prose(text))
-    return found
+    environment.filters["prose"] = lambda text: Markup(render_prose(text))
+    return environment
 
 
 @cache
 def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    found = MarkdownIt("zero").enable(list(_RULES))
-    found.validateLink = _is_safe  # type: ignore[method-assign]
+    parser = MarkdownIt("zero").enable(list(_RULES))
+    parser.validateLink = _is_safe  # type: ignore[method-assign]
     for kind in ("em_open", "em_close", "strong_open", "strong_close"):
-        found.add_render_rule(kind, _emphasis)
-    return found
+        parser.add_render_rule(kind, _emphasis)
+    return parser
 
 
 def _is_safe(url: str) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from markupsafe import Markup
 
 from moemcts.errors import MoemctsError
-from moemcts.report.markup import rendered
+from moemcts.report.markup import render_template
 from moemcts.report.style import GRID, INK, MUTED, PAPER, PHASE_COLOURS, drawing
 from moemcts.report.tables import Table, escape_markdown
 from moemcts.store import clear_leftovers, write_bytes
@@ -86,10 +86,11 @@ def write_report(folder: Path, report: Report) -> None:
         clear_leftovers(folder)
         images = {figure.name: _write_image(folder / "figures", figure) for figure in figures}
         write_bytes(
-            folder / "numbers.json", json.dumps(plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"
+            folder / "numbers.json",
+            json.dumps(to_json_values(report.numbers), indent=2, allow_nan=False).encode() + b"\n",
         )
         write_bytes(folder / "report.md", _markdown(report, images).encode())
-        write_bytes(folder / "report.html", rendered("page.html", report=report, images=images).encode())
+        write_bytes(folder / "report.html", render_template("page.html", report=report, images=images).encode())
     except OSError as error:
         raise MoemctsError(f"cannot write the report to {folder}: {error.strerror or error}") from error
 
@@ -170,16 +171,16 @@ def _markdown_text(text: str) -> str:
     )
 
 
-def plain(value: Any) -> Any:
+def to_json_values(value: Any) -> Any:
     """Converts a value for JSON; non-finite numbers become null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain({one.name: getattr(value, one.name) for one in dataclasses.fields(value)})
+        return to_json_values({entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)})
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_values(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return to_json_values(value.tolist())
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_json_values(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path | datetime.date | datetime.time) else value

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LETTERS = 40
+_MAX_LABEL_LETTERS = 40
 """Letters per line of a label."""
-_LINE = 0.35
+_LINE_HEIGHT = 0.35
 """Extra height for each further line of a label, in rows."""
-_POINTS = 0.35
+_POINTS_HEIGHT = 0.35
 """Extra height for the points under a row, in rows."""
 _MIN_ELO = 100.0
 """Minimum span of an Elo axis with open intervals: arrows to nearly the same number would look like certainty."""
@@ -114,7 +114,7 @@ def loss_curves(
         if curves:
             legend_beside(axes, handlelength=2.6)
         else:
-            _say_empty(axes)
+            _draw_empty(axes)
         return figure
 
 
@@ -243,28 +243,28 @@ def _whiskers(
     least_span: float = 0.0,
 ) -> Figure:
     with drawing():
-        labels = readable([row.label for row in rows])
-        extra = [_LINE * label.count("\n") for label in labels]
-        below = [_POINTS * bool(row.parts) for row in rows]
-        room = sum(extra) + sum(below)
-        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * room)
+        labels = shorten_labels([row.label for row in rows])
+        line_heights = [_LINE_HEIGHT * label.count("\n") for label in labels]
+        points_heights = [_POINTS_HEIGHT * bool(row.parts) for row in rows]
+        extra_height = sum(line_heights) + sum(points_heights)
+        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * extra_height)
         axes = figure.add_subplot()
         ends = [end for row in rows for end in (row.value, row.low, row.high, *row.parts) if end is not None]
         ends += [reference[0]] if reference else []
-        first, last = min(ends, default=0.0), max(ends, default=1.0)
+        lowest, highest = min(ends, default=0.0), max(ends, default=1.0)
         if any(None in (row.low, row.high) for row in rows):
-            lacking = max(0.0, least_span - (last - first)) / 2
-            first, last = first - lacking, last + lacking
-        span = last - first or 1.0
-        start, stop = first - 0.08 * span, last + 0.08 * span
+            padding = max(0.0, least_span - (highest - lowest)) / 2
+            lowest, highest = lowest - padding, highest + padding
+        span = highest - lowest or 1.0
+        start, stop = lowest - 0.08 * span, highest + 0.08 * span
         if limits:
             start, stop = limits[0] - 0.02 * stop, min(stop, limits[1] * 1.02)
         heights = []
         height = 0.0
-        for row, more, points in zip(rows, extra, below, strict=True):
-            height += (0.65 if row.is_part else 1.0) + more / 2
+        for row, line_height, points_height in zip(rows, line_heights, points_heights, strict=True):
+            height += (0.65 if row.is_part else 1.0) + line_height / 2
             heights.append(height)
-            height += more / 2 + points
+            height += line_height / 2 + points_height
             _draw_whisker(axes, row, heights[-1], start, stop)
         if reference:
             axes.axvline(reference[0], color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
@@ -284,19 +284,21 @@ def _whiskers(
         axes.tick_params(axis="y", length=0, pad=7)
         finish(axes, title=title, xlabel=xlabel)
         if not rows:
-            _say_empty(axes)
+            _draw_empty(axes)
         return figure
 
 
-def readable(labels: Sequence[str]) -> list[str]:
+def shorten_labels(labels: Sequence[str]) -> list[str]:
     """Returns labels short enough to leave room for a plot: without their common folder, and wrapped."""
     paths = [PurePath(label.partition("?")[0]) for label in labels]
     parents = [path.parent for path in paths if len(path.parts) > 1]
-    common = (
-        os.path.commonpath(parents) if len(parents) > 1 and len({one.is_absolute() for one in parents}) == 1 else ""
+    common_folder = (
+        os.path.commonpath(parents)
+        if len(parents) > 1 and len({parent.is_absolute() for parent in parents}) == 1
+        else ""
     )
-    prefix = f"{common.rstrip('/')}/" if common else ""
-    return [wrap_text(label.removeprefix(prefix), _LETTERS) for label in labels]
+    prefix = f"{common_folder.rstrip('/')}/" if common_folder else ""
+    return [wrap_text(label.removeprefix(prefix), _MAX_LABEL_LETTERS) for label in labels]
 
 
 def _draw_level(axes: Axes, curve: Curve) -> None:
@@ -309,8 +311,8 @@ def _draw_level(axes: Axes, curve: Curve) -> None:
 
 
 def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: float) -> None:
-    plain = MUTED if row.is_baseline else INK if row.is_reference else phase_colour(0)
-    colour = plain if row.phase is None else phase_colour(row.phase)
+    default_colour = MUTED if row.is_baseline else INK if row.is_reference else phase_colour(0)
+    colour = default_colour if row.phase is None else phase_colour(row.phase)
     low, high = start if row.low is None else row.low, stop if row.high is None else row.high
     width = 1.2 if row.is_part else 2.2
     axes.plot([low, high], [height, height], color=colour, linewidth=width, solid_capstyle="butt", zorder=2)
@@ -325,8 +327,10 @@ def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: f
         markeredgewidth=1.6, zorder=3,
     )  # fmt: skip
     # Points on one another are darker than one.
-    points = [height + _POINTS] * len(row.parts)
-    axes.plot(row.parts, points, color=colour, marker="o", markersize=4, linestyle="", markeredgewidth=0, alpha=0.6)
+    points_height = [height + _POINTS_HEIGHT] * len(row.parts)
+    axes.plot(
+        row.parts, points_height, color=colour, marker="o", markersize=4, linestyle="", markeredgewidth=0, alpha=0.6
+    )
     if row.note:
         axes.annotate(
             row.note, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
@@ -363,5 +367,5 @@ def _phase_weights(weights: ArrayLike, num_phases: int) -> np.ndarray:
     return array
 
 
-def _say_empty(axes: Axes) -> None:
+def _draw_empty(axes: Axes) -> None:
     axes.text(0.5, 0.5, "nothing measured", transform=axes.transAxes, ha="center", va="center", color=MUTED)

@@ -56,7 +56,7 @@ class SelfPlayOutcomes:
     @property
     def is_solo(self) -> bool:
         """Whether the game has one player, so that there are returns but no wins."""
-        return any(len(one.played["results"]) == 1 for one in self.generations)
+        return any(len(generation.played["results"]) == 1 for generation in self.generations)
 
 
 def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
@@ -72,7 +72,7 @@ def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
                 tables=_strength_tables(outcomes),
                 figures=_strength_figures(outcomes),
             ),
-            Section("Generations", text=_notes(outcomes), tables=[_generations_table(outcomes)]),
+            Section("Generations", text=_describe_notes(outcomes), tables=[_generations_table(outcomes)]),
             Section("What was played", text=_REPLAYS, tables=_openings_tables(outcomes)),
             Section("What was learned", "" if losses else "No losses are known: nothing was held out.", figures=losses),
             Section("What was learned from", tables=[_phases_table(outcomes)], figures=_phase_figures(outcomes)),
@@ -81,10 +81,17 @@ def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
         numbers={
             "config": outcomes.settings,
             "strength": list(outcomes.strengths),
-            "matches": [{key: value for key, value in one.items() if key != "rankings"} for one in outcomes.matches],
+            "matches": [
+                {key: value for key, value in match.items() if key != "rankings"} for match in outcomes.matches
+            ],
             "generations": [
-                {"generation": one.number, **one.played, "learned": one.learned, "promoted": one.promoted or None}
-                for one in outcomes.generations
+                {
+                    "generation": generation.number,
+                    **generation.played,
+                    "learned": generation.learned,
+                    "promoted": generation.promoted or None,
+                }
+                for generation in outcomes.generations
             ],
         },
     )
@@ -94,34 +101,39 @@ def _summary(outcomes: SelfPlayOutcomes) -> str:
     last = outcomes.generations[-1] if outcomes.generations else None
     if last is None:
         return "Nothing is learned yet."
-    total = sum(one.played["games"] for one in outcomes.generations)
-    samples = sum(one.played["samples"] for one in outcomes.generations)
-    told = f"{format_count(len(outcomes.generations), 'generation')} of {total:,} games and {samples:,} samples in all."
-    newest = next((one for one in outcomes.strengths if one.name == f"generation {last.number}"), None)
+    total = sum(generation.played["games"] for generation in outcomes.generations)
+    samples = sum(generation.played["samples"] for generation in outcomes.generations)
+    summary = (
+        f"{format_count(len(outcomes.generations), 'generation')} of {total:,} games and {samples:,} samples in all."
+    )
+    by_name = {strength.name: strength for strength in outcomes.strengths}
+    newest = by_name.get(f"generation {last.number}")
     if newest is not None and last.number != outcomes.measured[0]:
-        told += (
+        summary += (
             f" Generation {last.number} is {newest.elo:+z.0f} ± {newest.error:.0f} Elo over generation "
             f"{outcomes.measured[0]} (95 % interval, {newest.num_games} games)."
         )
-    return told
+    return summary
 
 
-def _notes(outcomes: SelfPlayOutcomes) -> str:
+def _describe_notes(outcomes: SelfPlayOutcomes) -> str:
     """Returns the trainings' notes on phases with few samples, each with its generations."""
-    found: dict[str, list[int]] = {}
-    for one in outcomes.generations:
-        for note in one.learned.get("notes", []):
-            found.setdefault(note, []).append(one.number)
-    return "\n".join(f"- generation {', '.join(map(str, numbers))}: {note}" for note, numbers in found.items())
+    numbers_by_note: dict[str, list[int]] = {}
+    for generation in outcomes.generations:
+        for note in generation.learned.get("notes", []):
+            numbers_by_note.setdefault(note, []).append(generation.number)
+    return "\n".join(
+        f"- generation {', '.join(map(str, numbers))}: {note}" for note, numbers in numbers_by_note.items()
+    )
 
 
 def _strength_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
     if not outcomes.strengths:
         return []
-    rated = sorted(outcomes.strengths, key=lambda one: -one.elo)
+    rated = sorted(outcomes.strengths, key=lambda strength: -strength.elo)
     ratings = Table(
         ["agent", "Elo", "± 95 %", "games"],
-        [[one.name, f"{one.elo:.0f}", f"{one.error:.0f}", one.num_games] for one in rated],
+        [[strength.name, f"{strength.elo:.0f}", f"{strength.error:.0f}", strength.num_games] for strength in rated],
         f"Strength over generation {outcomes.measured[0]}, from all measured games together (Bradley-Terry; "
         "Plackett-Luce with more players).",
     )
@@ -135,7 +147,7 @@ def _matches_table(matches: Sequence[Mapping[str, Any]]) -> Table:
     for match in matches:
         losses, draws, wins = match["counts"]
         score = (wins + draws / 2) / max(wins + draws + losses, 1)
-        returns = [f"{one:.2f}" for one in match["returns"]] if are_alone else []
+        returns = [f"{value:.2f}" for value in match["returns"]] if are_alone else []
         rows.append([match["agent"], match["other"], wins, draws, losses, f"{100 * score:.1f}", *returns])
     columns = ["agent", "against", "won", "tied", "lost", "score %"]
     if are_alone:
@@ -152,15 +164,15 @@ def _matches_table(matches: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _strength_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
-    by_name = {one.name: one for one in outcomes.strengths}
+    by_name = {strength.name: strength for strength in outcomes.strengths}
     points = [(number, by_name[name]) for number in outcomes.measured if (name := f"generation {number}") in by_name]
     if not points:
         return []
-    lines = {name: one.elo for name, one in by_name.items() if not name.startswith("generation ")}
+    lines = {name: strength.elo for name, strength in by_name.items() if not name.startswith("generation ")}
     image = strength_curve(
         [number for number, _ in points],
-        [one.elo for _, one in points],
-        [one.error for _, one in points],
+        [strength.elo for _, strength in points],
+        [strength.error for _, strength in points],
         lines,
     )
     caption = (
@@ -171,24 +183,24 @@ def _strength_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
 
 
 def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
-    shown = _some(outcomes.generations)
+    shown = _select_evenly(outcomes.generations)
     rows: list[list[str | int | float | None]] = []
-    for one in shown:
-        played, learned = one.played, one.learned
+    for generation in shown:
+        played, learned = generation.played, generation.learned
         losses = [entry["loss"] for entry in learned["losses"].values() if entry]
         rows.append(
             [
-                one.number,
-                played.get("played_by", one.number - 1),
+                generation.number,
+                played.get("played_by", generation.number - 1),
                 played["games"],
                 played["samples"],
                 f"{played['plies']['mean']:.1f}",
-                *_results(played["results"][0], outcomes),
+                *_format_results(played["results"][0], outcomes),
                 f"{100 * played['duplicates']:.1f}",
                 f"{100 * played['resigned']:.1f}",
                 learned["samples"],
                 f"{sum(losses) / len(losses):.4f}" if losses else None,
-                _promotion(one),
+                _format_promotion(generation),
             ]
         )
     results = ["mean return"] if outcomes.is_solo else ["seat 0 wins %", "ties %"]
@@ -198,11 +210,12 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
         rows,
         "Played by: the generation whose experts play. Loss: mean over the experts on held-out games of the window. "
         "Repeated games equal an earlier one of the generation move for move."
-        + (f" {_RETURNS}" if outcomes.is_solo else "") + _promotions(outcomes) + _resignations(outcomes),
+        + (f" {_RETURNS}" if outcomes.is_solo else "")
+        + _describe_promotions(outcomes) + _describe_resignations(outcomes),
     )  # fmt: skip
 
 
-def _results(first: Mapping[str, float], outcomes: SelfPlayOutcomes) -> list[str | None]:
+def _format_results(first: Mapping[str, float], outcomes: SelfPlayOutcomes) -> list[str | None]:
     """Returns the first player's results; in a game of one player, the mean return."""
     if not outcomes.is_solo:
         return [f"{100 * first['won']:.1f}", f"{100 * first['tied']:.1f}"]
@@ -210,25 +223,25 @@ def _results(first: Mapping[str, float], outcomes: SelfPlayOutcomes) -> list[str
     return [f"{outcomes.score_unit * first['mean']:.2f}" if "mean" in first else None]
 
 
-def _promotion(one: Generation) -> str | None:
-    if not one.promoted:
+def _format_promotion(generation: Generation) -> str | None:
+    if not generation.promoted:
         return None
-    losses, draws, wins = one.promoted["counts"]
-    return f"{'yes' if one.promoted['promoted'] else 'no'} ({wins}-{draws}-{losses})"
+    losses, draws, wins = generation.promoted["counts"]
+    return f"{'yes' if generation.promoted['promoted'] else 'no'} ({wins}-{draws}-{losses})"
 
 
-def _promotions(outcomes: SelfPlayOutcomes) -> str:
-    if not any(one.promoted for one in outcomes.generations):
+def _describe_promotions(outcomes: SelfPlayOutcomes) -> str:
+    if not any(generation.promoted for generation in outcomes.generations):
         return ""
     return " Plays on: whether its experts play from then on, with wins, draws and losses against those that did."
 
 
-def _resignations(outcomes: SelfPlayOutcomes) -> str:
-    would = sum(one.played["would_have_resigned"] for one in outcomes.generations)
-    wrong = sum(one.played["wrongly"] for one in outcomes.generations)
-    if not would:
+def _describe_resignations(outcomes: SelfPlayOutcomes) -> str:
+    total = sum(generation.played["would_have_resigned"] for generation in outcomes.generations)
+    num_wrong = sum(generation.played["wrongly"] for generation in outcomes.generations)
+    if not total:
         return ""
-    return f" Of {would} games that were played on though a player would have given up, it did not lose {wrong}."
+    return f" Of {total} games that were played on though a player would have given up, it did not lose {num_wrong}."
 
 
 _RETURNS = "Returns are in the game's own score, all that was paid, not discounted."
@@ -237,11 +250,11 @@ _REPLAYS = "One game of each generation is in `generations/NNNN/game.jsonl`, mov
 
 def _openings_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
     rows: list[list[str | int | float | None]] = []
-    for one in _some(outcomes.generations, 5):
-        for opening in one.played.get("openings", [])[:3]:
-            share, mean = 100 * opening["games"] / one.played["games"], opening["player 0"]
-            got = f"{outcomes.score_unit * mean:.2f}" if outcomes.is_solo else f"{mean:+z.2f}"
-            rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", got])
+    for generation in _select_evenly(outcomes.generations, 5):
+        for opening in generation.played.get("openings", [])[:3]:
+            share, mean = 100 * opening["games"] / generation.played["games"], opening["player 0"]
+            mean_return = f"{outcomes.score_unit * mean:.2f}" if outcomes.is_solo else f"{mean:+z.2f}"
+            rows.append([generation.number, opening["moves"], opening["games"], f"{share:.1f}", mean_return])
     if not rows:
         return []
     note = "The most frequent first moves of some generations"
@@ -249,8 +262,8 @@ def _openings_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
         note += f", and the mean return of games that begin so. {_RETURNS}"
     else:
         note += ", and what player 0 got on average, from -1 to 1."
-    who = "mean return" if outcomes.is_solo else "player 0"
-    return [Table(["generation", "first moves", "games", "share %", who], rows, note)]
+    last_column = "mean return" if outcomes.is_solo else "player 0"
+    return [Table(["generation", "first moves", "games", "share %", last_column], rows, note)]
 
 
 def _loss_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
@@ -259,9 +272,9 @@ def _loss_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
         curves = []
         for phase, name in enumerate(outcomes.phase_names):
             points = [
-                (float(one.number), entry[term])
-                for one in outcomes.generations
-                if (entry := one.learned["losses"].get(name)) and term in entry
+                (float(generation.number), entry[term])
+                for generation in outcomes.generations
+                if (entry := generation.learned["losses"].get(name)) and term in entry
             ]
             if points:
                 steps, values = [step for step, _ in points], [value for _, value in points]
@@ -279,11 +292,11 @@ _TERMS = {"loss": "The whole loss", "policy": "The policy's cross-entropy", "val
 def _phases_table(outcomes: SelfPlayOutcomes) -> Table:
     rows: list[list[str | int | float | None]] = [
         [
-            one.number,
-            f"{one.learned['window'][0]} to {one.learned['window'][1]}",
-            *(f"{one.learned['phases'][name]:,.0f}" for name in outcomes.phase_names),
+            generation.number,
+            f"{generation.learned['window'][0]} to {generation.learned['window'][1]}",
+            *(f"{generation.learned['phases'][name]:,.0f}" for name in outcomes.phase_names),
         ]
-        for one in _some(outcomes.generations)
+        for generation in _select_evenly(outcomes.generations)
     ]
     return Table(["generation", "window", *outcomes.phase_names], rows, "Samples of each phase that were learned from.")
 
@@ -292,14 +305,17 @@ def _phase_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
     if len(outcomes.phase_names) == 1 or not outcomes.generations:
         return []
     names = outcomes.phase_names
-    shown = _some(outcomes.generations, 8)
-    shares = {f"generation {one.number}": [one.learned["phases"][name] for name in names] for one in shown}
+    shown = _select_evenly(outcomes.generations, 8)
+    shares = {
+        f"generation {generation.number}": [generation.learned["phases"][name] for name in names]
+        for generation in shown
+    }
     caption = "Phases of the samples that generations learned from."
     return [Figure("phases", phase_shares(shares, names), caption)]
 
 
-def _some(generations: Sequence[Generation], most: int = MAX_ROWS) -> list[Generation]:
-    if len(generations) <= most:
+def _select_evenly(generations: Sequence[Generation], max_generations: int = MAX_ROWS) -> list[Generation]:
+    if len(generations) <= max_generations:
         return list(generations)
-    step = (len(generations) - 1) / (most - 1)
-    return [generations[round(number * step)] for number in range(most)]
+    step = (len(generations) - 1) / (max_generations - 1)
+    return [generations[round(number * step)] for number in range(max_generations)]

@@ -33,15 +33,15 @@ def strength_curve(
         high = [value + error for value, error in zip(elo, errors, strict=True)]
         axes.fill_between(generations, low, high, color=phase_colour(0), alpha=0.15, linewidth=0, label="95 % interval")
         axes.plot(generations, elo, color=phase_colour(0), marker="o", markersize=4, label="generations")
-        reach = _REACH * max(max(high) - min(low), _MIN_SPAN)
+        margin = _REACH * max(max(high) - min(low), _MIN_SPAN)
         for number, name in enumerate(sorted(others, key=lambda name: -others[name]), 1):
             value = others[name]
-            told = f"{name} {value:+z.0f}"
-            if min(low) - reach <= value <= max(high) + reach:
-                look = (0, _DASHES[number % len(_DASHES)])
-                axes.axhline(value, color=phase_colour(number), linestyle=look, linewidth=1.2, label=told)
+            label = f"{name} {value:+z.0f}"
+            if min(low) - margin <= value <= max(high) + margin:
+                dashes = (0, _DASHES[number % len(_DASHES)])
+                axes.axhline(value, color=phase_colour(number), linestyle=dashes, linewidth=1.2, label=label)
             else:
-                axes.plot([], [], linestyle="none", label=f"{'↑' if value > elo[0] else '↓'} {told}")
+                axes.plot([], [], linestyle="none", label=f"{'↑' if value > elo[0] else '↓'} {label}")
         finish(
             axes, title="Strength over generations", xlabel="generation", ylabel=f"Elo over generation {generations[0]}"
         )

@@ -36,7 +36,7 @@ _HANDLE_LETTERS = 8
 """Width of the marker in a legend, including the gap after it, in letters."""
 _MAX_COLUMNS = 5
 """Maximum number of columns of a legend below a plot."""
-_LINE = 0.165
+_LINE_HEIGHT = 0.165
 """Height of a legend's line in inches."""
 
 
@@ -83,14 +83,14 @@ def finish(axes: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -
     axes.set_ylabel(ylabel)
 
 
-def wrap_text(text: str, most: int) -> str:
+def wrap_text(text: str, max_letters: int) -> str:
     """Wraps text to lines of at most `most` letters.
 
     Breaks at spaces, after commas, where a part of a path or an option begins, and within words longer than a line.
     """
     lines = [""]
-    for part in re.findall(rf"[\s/?&]?[^\s/?&,]{{0,{max(most - 2, 1)}}},?", text):
-        if lines[-1] and len(lines[-1] + part) > most:
+    for part in re.findall(rf"[\s/?&]?[^\s/?&,]{{0,{max(max_letters - 2, 1)}}},?", text):
+        if lines[-1] and len(lines[-1] + part) > max_letters:
             lines.append("")
         lines[-1] += part if lines[-1] else part.lstrip()
     return "\n".join(lines)
@@ -98,8 +98,8 @@ def wrap_text(text: str, most: int) -> str:
 
 def name_columns(axes: Axes, names: Sequence[str]) -> None:
     """Labels the columns of a plot, wrapped so that labels do not overlap."""
-    room = int(0.6 * _LETTERS_PER_INCH * _width(axes) / max(len(names), 1))
-    axes.set_xticks(range(len(names)), [wrap_text(name, max(room, 4)) for name in names])
+    num_letters = int(0.6 * _LETTERS_PER_INCH * _width(axes) / max(len(names), 1))
+    axes.set_xticks(range(len(names)), [wrap_text(name, max(num_letters, 4)) for name in names])
 
 
 def legend_beside(axes: Axes, **options: Any) -> None:
@@ -108,18 +108,18 @@ def legend_beside(axes: Axes, **options: Any) -> None:
     names = [wrap_text(name, LEGEND_LETTERS) for name in names]
     figure = axes.get_figure(root=True)
     assert figure is not None
-    figure.set_figheight(max(figure.get_figheight(), 1 + _LINE * sum(1.2 + name.count("\n") for name in names)))
+    figure.set_figheight(max(figure.get_figheight(), 1 + _LINE_HEIGHT * sum(1.2 + name.count("\n") for name in names)))
     axes.legend(handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0), **options)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
     """Draws a legend below a figure, which grows by its height, in as many columns as fit."""
-    room = int(_LETTERS_PER_INCH * figure.get_figwidth())
-    names = [wrap_text(name, room // 2 - _HANDLE_LETTERS) for name in names]
-    widest = max((len(line) for name in names for line in name.split("\n")), default=0)
-    ncols = min(max(room // (widest + _HANDLE_LETTERS), 1), _MAX_COLUMNS, max(len(names), 1))
+    num_letters = int(_LETTERS_PER_INCH * figure.get_figwidth())
+    names = [wrap_text(name, num_letters // 2 - _HANDLE_LETTERS) for name in names]
+    longest_line = max((len(line) for name in names for line in name.split("\n")), default=0)
+    ncols = min(max(num_letters // (longest_line + _HANDLE_LETTERS), 1), _MAX_COLUMNS, max(len(names), 1))
     num_lines = -(-len(names) // ncols) * max((name.count("\n") + 1 for name in names), default=0)
-    figure.set_figheight(figure.get_figheight() + 1.2 * _LINE * max(num_lines - 1, 0))
+    figure.set_figheight(figure.get_figheight() + 1.2 * _LINE_HEIGHT * max(num_lines - 1, 0))
     figure.legend(handles, names, loc="outside lower center", ncols=ncols, handlelength=1.2)
 
 

@@ -109,18 +109,18 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"\](?=\((?!" + SAFE_ADDRESS + r"\)))", r"\\]", text)
 
 
-def points(interval: Interval, *, signed: bool = False) -> str:
+def format_points(interval: Interval, *, signed: bool = False) -> str:
     """Formats an interval of shares in percentage points."""
     sign = "+z" if signed else "z"
     return f"[{100 * interval[0]:{sign}.1f}, {100 * interval[1]:{sign}.1f}]"
 
 
-def fixed(value: float | None, digits: int = 4) -> str | None:
+def format_fixed(value: float | None, digits: int = 4) -> str | None:
     """Formats a number with fixed decimals, by default those of a loss; None if nothing was measured."""
     return None if value is None else f"{value:.{digits}f}"
 
 
-def p_text(p_value: float) -> str:
+def format_p_value(p_value: float) -> str:
     """Formats a p-value, never as 0."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 

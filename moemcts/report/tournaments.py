@@ -47,7 +47,7 @@ def tournament_report(result: TournamentResult, opening_settings: OpeningSetting
 
     States how the games begin if `opening_settings` is given.
     """
-    numbers = {**result.to_json(), **_begun(opening_settings)}
+    numbers = {**result.to_json(), **_opening_json(opening_settings)}
     if not result.num_games:
         return Report("Tournament", "no games were played", numbers=numbers)
     ratings = result.ratings()
@@ -55,18 +55,18 @@ def tournament_report(result: TournamentResult, opening_settings: OpeningSetting
     difference, error = ratings.difference(first, second)
     begin = "" if opening_settings is None else f"; {opening_settings}"
     interval = difference - error, difference + error
-    lead = verdict(difference, interval, ratings.num_games, unit="Elo", observations="games")
-    summary = f"{first} is first, {second} second; the first over the second: {lead}{begin}."
-    if repeated := _repeated(result.joined):
+    claim = verdict(difference, interval, ratings.num_games, unit="Elo", observations="games")
+    summary = f"{first} is first, {second} second; the first over the second: {claim}{begin}."
+    if repeated := _describe_repeats(result.joined):
         summary += f" {repeated}."
     failures: list[str] = numbers["failures"]
     if failures:
-        lost = f"{format_count(len(failures), 'game')} {'was' if len(failures) == 1 else 'were'} lost by failures"
-        summary += f" {lost}, such as: {failures[0]}"
+        failed = f"{format_count(len(failures), 'game')} {'was' if len(failures) == 1 else 'were'} lost by failures"
+        summary += f" {failed}, such as: {failures[0]}"
     figure = Figure(
         "ratings",
         partial(ratings_figure, result),
-        f"Ratings over {_played(ratings)} with 95 % intervals.",
+        f"Ratings over {_describe_games(ratings)} with 95 % intervals.",
     )
     section = Section("Standings", tables=[crosstable(result)], figures=[figure])
     return Report(f"{result.game}: {result.kind}", summary, [section], numbers)
@@ -83,11 +83,11 @@ def grid_report(
 
     States how the games begin if `opening_settings` is given.
     """
-    grid = {cell: one.elo(challengers[cell]) for cell, one in duels.items() if one.records}
-    any_duel = next(iter(duels.values()))
-    num_games = len(any_duel.records)
+    grid = {cell: duel.elo(challengers[cell]) for cell, duel in duels.items() if duel.records}
+    first_duel = next(iter(duels.values()))
+    num_games = len(first_duel.records)
     caption = (
-        f"{any_duel.game}: Elo over the baseline with the 95 % error that cutechess prints, {num_games} games per "
+        f"{first_duel.game}: Elo over the baseline with the 95 % error that cutechess prints, {num_games} games per "
         "cell; a bound alone where the games allow no error. Means are the Elo of the mean score of all their cells."
     )
     nodes, times = ({cell: value for cell, value in grid.items() if cell[1].endswith(unit)} for unit in ("nodes", "ms"))
@@ -106,29 +106,29 @@ def grid_report(
     ]
     numbers = {
         "cells": [
-            {"row": row, "column": column, "challenger": challengers[row, column], **one.to_json()}
-            for (row, column), one in duels.items()
+            {"row": row, "column": column, "challenger": challengers[row, column], **duel.to_json()}
+            for (row, column), duel in duels.items()
         ],
-        **_begun(opening_settings),
+        **_opening_json(opening_settings),
     }
-    mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
+    mean = _format_mean(grid, rows=_rows_and_columns(grid)[0], columns=_rows_and_columns(grid)[1])
     summary = f"mean over {len(grid)} matches: {mean or 'no finite'} Elo over the baseline"
-    if repeated := _repeated(tuple(duels.values())):
+    if repeated := _describe_repeats(tuple(duels.values())):
         summary += f"; {repeated}"
     if opening_settings is not None:
         summary += f"; {opening_settings}"
-    return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
+    return Report(f"{first_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
 
 
-def _begun(opening_settings: OpeningSettings | None) -> dict[str, Any]:
+def _opening_json(opening_settings: OpeningSettings | None) -> dict[str, Any]:
     return {} if opening_settings is None else opening_settings.to_json()
 
 
-def _repeated(duels: Sequence[DuelResult]) -> str:
+def _describe_repeats(duels: Sequence[DuelResult]) -> str:
     """Returns a remark on games that repeat earlier ones of their match; empty if there are none."""
-    if uncounted := sum(len(one.records) - len(one.informative) for one in duels):
+    if uncounted := sum(len(duel.records) - len(duel.informative) for duel in duels):
         return f"{format_count(uncounted, 'game')} not counted, as they repeat an earlier one move for move"
-    num_repeated = sum(num_duplicates(one.records) for one in duels)
+    num_repeated = sum(num_duplicates(duel.records) for duel in duels)
     return f"{format_count(num_repeated, 'game')} like an earlier one move for move" if num_repeated else ""
 
 
@@ -140,24 +140,24 @@ def crosstable(result: TournamentResult) -> Table:
     columns = ["", "agent", "Elo", "95 %", "games", "points", *(str(place) for place in range(1, len(order) + 1))]
     rows: list[list[Cell]] = []
     for place, name in enumerate(order, start=1):
-        met = {other: result.counts(name, other) for other in order if other != name}
-        played = [counts for counts in met.values() if sum(counts)]
-        points = sum(wins + draws / 2 for _, draws, wins in played)
+        counts_by_other = {other: result.counts(name, other) for other in order if other != name}
+        counts_played = [counts for counts in counts_by_other.values() if sum(counts)]
+        points = sum(wins + draws / 2 for _, draws, wins in counts_played)
         row = ratings[name]
-        cells = [_score(met.get(other)) for other in order]
-        num_games = sum(len(one.informative) for one in result.joined if name in one.names)
+        cells = [_format_counts(counts_by_other.get(other)) for other in order]
+        num_games = sum(len(duel.informative) for duel in result.joined if name in duel.names)
         rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", num_games, f"{points:g}", *cells])
     return Table(
         columns,
         rows,
         f"{result.game}, {result.kind}, {result.num_games} games: who ended ahead of whom, +wins =draws -losses by "
         "row. Points count every other agent at a table, games do not. Ratings are Plackett-Luce (Bradley-Terry with "
-        f"two seats) over all games that are counted, {_played(fitted)}; games of the same agents on one board are one "
-        "observation. Their mean is 0 and the error is against that mean.",
+        f"two seats) over all games that are counted, {_describe_games(fitted)}; games of the same agents on one board "
+        "are one observation. Their mean is 0 and the error is against that mean.",
     )
 
 
-def _played(ratings: Ratings) -> str:
+def _describe_games(ratings: Ratings) -> str:
     return f"{format_count(ratings.num_games, 'game')} on {format_count(ratings.num_boards, 'board')}"
 
 
@@ -181,13 +181,13 @@ def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
 
     A mean is the Elo of the mean score of its cells; None if that score is 0 or 1.
     """
-    rows, columns = _axes(grid)
+    rows, columns = _rows_and_columns(grid)
     lines: list[list[Cell]] = []
     for row in rows:
         cells: list[Cell] = [str(grid[row, column]) if (row, column) in grid else None for column in columns]
-        lines.append([row, *cells, _mean(grid, rows=[row], columns=columns)])
-    means: list[Cell] = [_mean(grid, rows=rows, columns=[column]) for column in columns]
-    lines.append(["mean", *means, _mean(grid, rows=rows, columns=columns)])
+        lines.append([row, *cells, _format_mean(grid, rows=[row], columns=columns)])
+    means: list[Cell] = [_format_mean(grid, rows=rows, columns=[column]) for column in columns]
+    lines.append(["mean", *means, _format_mean(grid, rows=rows, columns=columns)])
     return Table([corner, *columns, "mean"], lines, caption)
 
 
@@ -197,7 +197,7 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
     It follows Figures 4, 6 and 33 of the M2CTS paper. Cells without an error are drawn as an open arrow at their only
     bound.
     """
-    rows, columns = _axes(grid)
+    rows, columns = _rows_and_columns(grid)
     with drawing():
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
@@ -205,24 +205,26 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
             # Shifted sideways, so that error bars do not hide each other.
             shift = 0.06 * (number - (len(rows) - 1) / 2)
             cells = [
-                (place + shift, grid[row, column]) for place, column in enumerate(columns) if (row, column) in grid
+                (position + shift, grid[row, column])
+                for position, column in enumerate(columns)
+                if (row, column) in grid
             ]
-            whole = [(x, cell.difference, cell.error) for x, cell in cells if cell.error is not None]
-            look: Any = {"color": phase_colour(number), "marker": phase_marker(number), "markersize": 5}
+            bounded = [(x, cell.difference, cell.error) for x, cell in cells if cell.error is not None]
+            style: Any = {"color": phase_colour(number), "marker": phase_marker(number), "markersize": 5}
             axes.errorbar(
-                [x for x, _, _ in whole],
-                [value for _, value, _ in whole],
-                yerr=[error for _, _, error in whole],
+                [x for x, _, _ in bounded],
+                [value for _, value, _ in bounded],
+                yerr=[error for _, _, error in bounded],
                 label=row,
                 capsize=2.5,
                 elinewidth=1.1,
-                **look,
+                **style,
             )
             for x, cell in cells:
                 if cell.error is None:
                     arrow = "^" if cell.low is not None else "v"
                     bound = [end for end in (cell.low, cell.high) if end is not None]
-                    axes.plot([x], bound, **(look | {"marker": arrow, "markerfacecolor": PAPER}))
+                    axes.plot([x], bound, **(style | {"marker": arrow, "markerfacecolor": PAPER}))
         axes.axhline(0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
             "the baseline", (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
@@ -241,7 +243,7 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
 
     Cells whose interval includes zero are hatched, as they are not significant.
     """
-    rows, columns = _axes(grid)
+    rows, columns = _rows_and_columns(grid)
     values = np.full((len(rows), len(columns)), np.nan)
     for (row, column), cell in grid.items():
         # A single bound is not an estimate, so it has no colour.
@@ -257,14 +259,14 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
         image = axes.imshow(values, cmap=colours, vmin=-bound, vmax=bound, aspect="auto")
         has_hatched = False
         for (row, column), cell in grid.items():
-            place = (columns.index(column), rows.index(row))
+            position = (columns.index(column), rows.index(row))
             is_shown = (cell.low is not None and cell.low > 0) or (cell.high is not None and cell.high < 0)
             is_dark = is_shown and cell.error is not None and cell.difference > 0.75 * bound
             if not is_shown:
                 has_hatched = True
-                axes.add_patch(_hatched(place))
+                axes.add_patch(_hatched(position))
             axes.text(
-                *place, str(cell).replace(" ± ", "\n± "), ha="center", va="center", fontsize=8,
+                *position, str(cell).replace(" ± ", "\n± "), ha="center", va="center", fontsize=8,
                 color="white" if is_dark else INK,
                 bbox=None if is_shown else {"facecolor": PAPER, "alpha": 0.8, "linewidth": 0, "pad": 1.5},
             )  # fmt: skip
@@ -272,32 +274,32 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
         axes.set_yticks(range(len(rows)), [wrap_text(row, LEGEND_LETTERS) for row in rows])
         axes.grid(visible=False)
         axes.tick_params(length=0)
-        told = f"{xlabel}; hatched: zero is in the interval" if has_hatched else xlabel
-        finish(axes, title=title, xlabel=told, ylabel=ylabel)
+        full_xlabel = f"{xlabel}; hatched: zero is in the interval" if has_hatched else xlabel
+        finish(axes, title=title, xlabel=full_xlabel, ylabel=ylabel)
         figure.colorbar(image, label="Elo difference")
         return figure
 
 
-def _hatched(place: tuple[float, float]) -> Rectangle:
+def _hatched(position: tuple[float, float]) -> Rectangle:
     """Returns a hatched rectangle that marks a cell as uncertain."""
     from matplotlib.patches import Rectangle
 
-    corner = (place[0] - 0.5, place[1] - 0.5)
+    corner = (position[0] - 0.5, position[1] - 0.5)
     return Rectangle(corner, 1, 1, fill=False, hatch="////", edgecolor=MUTED, alpha=0.5, linewidth=0)
 
 
-def _score(counts: tuple[int, int, int] | None) -> str | None:
+def _format_counts(counts: tuple[int, int, int] | None) -> str | None:
     if counts is None or not sum(counts):
         return None
     losses, draws, wins = counts
     return f"+{wins} ={draws} -{losses}"
 
 
-def _axes(grid: Grid) -> tuple[list[str], list[str]]:
+def _rows_and_columns(grid: Grid) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(row for row, _ in grid)), list(dict.fromkeys(column for _, column in grid))
 
 
-def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | None:
+def _format_mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | None:
     scores = [_score_of(grid[row, column]) for row in rows for column in columns if (row, column) in grid]
     mean = fmean(scores) if scores else 0.0
     return f"{elo_of_score(mean):+z.1f}" if 0 < mean < 1 else None

@@ -20,7 +20,7 @@ _SPEEDS = {"positions_per_second": "positions per second", "waiting": "share wai
 
 
 @contextlib.contextmanager
-def followed(folder: Path, *, is_wanted: bool = True) -> Iterator[None]:
+def mirror_to_tensorboard(folder: Path, *, is_wanted: bool = True) -> Iterator[None]:
     """Copies the measurements of a run's trainings, made by any process, to event files until the block exits.
 
     Earlier measurements are copied as well. Raises MissingExtra if TensorBoard is not installed.
@@ -28,21 +28,21 @@ def followed(folder: Path, *, is_wanted: bool = True) -> Iterator[None]:
     if not is_wanted:
         yield
         return
-    copies, left = TrainingEvents(folder), threading.Event()
+    events, is_stopped = TrainingEvents(folder), threading.Event()
 
     def follow() -> None:
-        while not left.wait(SECONDS_BETWEEN_LOOKS):
-            copies.update()
+        while not is_stopped.wait(SECONDS_BETWEEN_LOOKS):
+            events.update()
 
     thread = threading.Thread(target=follow, name="tensorboard", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        left.set()
+        is_stopped.set()
         thread.join()
-        copies.update()
-        copies.close()
+        events.update()
+        events.close()
 
 
 class TrainingEvents:
@@ -63,23 +63,23 @@ class TrainingEvents:
 
     def close(self) -> None:
         """Closes the files."""
-        for each in self._writers.values():
-            each.close()
+        for event_writer in self._writers.values():
+            event_writer.close()
 
     def _copy(self, log: Path) -> None:
         entries = [entry for entry in read_log(log) if not entry.get("spike")]
         timings = read_times(log.with_name(TIMINGS))
-        done = self._num_written.get(log, 0)
-        if len(entries) == done:
+        num_written = self._num_written.get(log, 0)
+        if len(entries) == num_written:
             return
-        if len(entries) < done or log not in self._writers:
+        if len(entries) < num_written or log not in self._writers:
             # A training that was rolled back repeats those steps: their events are withdrawn.
             self._writers[log] = writer(self._folder / EVENTS / self._name(log), first_step=0)
-            done = 0
-        written = self._writers[log]
-        for step, tag, value in points(entries, timings, first=done):
-            written.add_scalar(tag, value, step)
-        written.flush()
+            num_written = 0
+        event_writer = self._writers[log]
+        for step, tag, value in points(entries, timings, first=num_written):
+            event_writer.add_scalar(tag, value, step)
+        event_writer.flush()
         self._num_written[log] = len(entries)
 
     def _name(self, log: Path) -> str:
@@ -97,21 +97,21 @@ def points(
     Steps of later stages follow those of earlier ones.
     """
     # Timings do not affect results: where they are missing or in an older format, their points are left out.
-    speeds = {_when(one): one for one in timings}
+    speeds = {_stage_key(timing): timing for timing in timings}
     for entry, step in list(zip(entries, running_steps(entries), strict=True))[first:]:
-        at = int(step)
+        step_number = int(step)
         for kind in ("training", "validation"):
-            yield from ((at, f"{kind}/{term}", value) for term, value in _terms(entry.get(kind)))
+            yield from ((step_number, f"{kind}/{term}", value) for term, value in _terms(entry.get(kind)))
         for kind, label in (("phases", "validation"), ("test", "test")):
             for phase, losses in (entry.get(kind) or {}).items():
-                yield from ((at, f"{label} {phase}/{term}", value) for term, value in _terms(losses))
-        speed = speeds.get(_when(entry), {})
+                yield from ((step_number, f"{label} {phase}/{term}", value) for term, value in _terms(losses))
+        speed = speeds.get(_stage_key(entry), {})
         for key, label in _SPEEDS.items():
             if key in speed:
-                yield at, f"speed/{label}", speed[key]
+                yield step_number, f"speed/{label}", speed[key]
 
 
-def _when(entry: Mapping[str, Any]) -> tuple[object, ...]:
+def _stage_key(entry: Mapping[str, Any]) -> tuple[object, ...]:
     """Returns the experts, stage and step of a line: several experts may have a stage of the same name."""
     return str(entry.get("experts")), entry.get("stage"), entry.get("step")
 

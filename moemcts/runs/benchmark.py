@@ -10,7 +10,7 @@ from moemcts.errors import DamagedFile, ForeignData
 from moemcts.experts import QUEUE, ROUTINGS
 from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
-from moemcts.report.leaderboard import checked_row
+from moemcts.report.leaderboard import check_row
 from moemcts.runs.arms import SINGLE, Arm
 from moemcts.runs.config_file import CONFIG
 from moemcts.runs.experiment.growth import grown, keep_growth
@@ -233,4 +233,4 @@ def _row(unit: Unit, arm: Arm, budget: int, routing: str, contest: Contest) -> d
 def _read_kept(path: Path) -> list[dict[str, Any]]:
     if not isinstance(found := read_json(path), list):
         raise DamagedFile(f"{path}: expected a list of rows; remove it to make them again")
-    return [checked_row(row, f"{path}, row {number}") for number, row in enumerate(found, 1)]
+    return [check_row(row, f"{path}, row {number}") for number, row in enumerate(found, 1)]

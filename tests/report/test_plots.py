@@ -23,7 +23,7 @@ from moemcts.report.plots import (
     loss_curves,
     phase_shares,
     phase_timeline,
-    readable,
+    shorten_labels,
     win_rates,
 )
 from moemcts.report.strength import strength_curve
@@ -71,18 +71,18 @@ def test_text_on_a_phases_colour_has_the_higher_contrast_of_white_and_dark() -> 
 def test_names_of_folders_leave_room_for_the_plot() -> None:
     options = "?uniform_share=1&rollout_plies=20&leaves=1&backend=onnxruntime"
     long = [f"/home/somebody/of/several/folders/runs/self-{name}/generations/0001/experts" for name in ("a", "b")]
-    assert readable([*long, "simple"]) == [
+    assert shorten_labels([*long, "simple"]) == [
         "self-a/generations/0001/experts",
         "self-b/generations/0001/experts",
         "simple",
     ]
-    assert readable([long[0] + options])[0].replace("\n", "") == long[0] + options
-    assert readable(["runs/x/single-0" + options, "runs/x"])[0].splitlines() == [
+    assert shorten_labels([long[0] + options])[0].replace("\n", "") == long[0] + options
+    assert shorten_labels(["runs/x/single-0" + options, "runs/x"])[0].splitlines() == [
         "x/single-0?uniform_share=1",
         "&rollout_plies=20&leaves=1",
         "&backend=onnxruntime",
     ]
-    assert readable([]) == []
+    assert shorten_labels([]) == []
     figure = elo_ratings([Whisker(label=name + options, value=0, low=-1, high=1) for name in long])
     figure.draw_without_rendering()
     assert figure.axes[0].get_position().width > 0.5

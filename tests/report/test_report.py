@@ -22,13 +22,13 @@ from moemcts.arena.rating import elo_of_score
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
-from moemcts.report.contest import Contest, Unplayed
-from moemcts.report.curves import Reached, curve_figures
+from moemcts.report.contest import Contest, NoContest
+from moemcts.report.curves import FinalLosses, curve_figures
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
 from moemcts.report.leaderboard import leaderboard
 from moemcts.report.losses import loss_table
-from moemcts.report.markup import prose, rendered
+from moemcts.report.markup import render_prose, render_template
 from moemcts.report.plots import (
     Curve,
     Whisker,
@@ -41,7 +41,7 @@ from moemcts.report.plots import (
 )
 from moemcts.report.solo import Solo
 from moemcts.report.style import phase_colour
-from moemcts.report.tables import escape_markdown, p_text, points
+from moemcts.report.tables import escape_markdown, format_p_value, format_points
 
 PHASES = ("opening", "middlegame", "endgame")
 
@@ -160,17 +160,17 @@ def test_text_of_users_is_never_markup(tmp_path: Path) -> None:
     assert "<code>x &lt; y</code>" in page
     assert "<title>A &amp; B</title>" in page
     assert "a\\|b" in (tmp_path / "report.md").read_text()
-    assert prose("[x](javascript:alert(1)) and [y](figures/a.png)") == (
+    assert render_prose("[x](javascript:alert(1)) and [y](figures/a.png)") == (
         '<p>[x](javascript:alert(1)) and <a href="figures/a.png">y</a></p>'
     )
 
 
 def test_text_has_lists_code_bold_and_links_and_all_else_stays_as_it_is_written() -> None:
-    assert prose("a **b** `**c**` d\n\n- e\n- _f_ *g*") == (
+    assert render_prose("a **b** `**c**` d\n\n- e\n- _f_ *g*") == (
         "<p>a <strong>b</strong> <code>**c**</code> d</p>\n<ul>\n<li>e</li>\n<li>_f_ *g*</li>\n</ul>"
     )
     for text in ("# a", "> a", "a __b__ c", "&amp; a\\*", "uct?c=1.4*2*3"):
-        shown = prose(text).removeprefix("<p>").removesuffix("</p>")
+        shown = render_prose(text).removeprefix("<p>").removesuffix("</p>")
         assert unescape(shown) == text
 
 
@@ -229,10 +229,10 @@ def test_small_differences_of_losses_have_faint_colours() -> None:
     assert tints[0] > tints[1]  # type: ignore[operator]
     large = loss_table(losses(1.0, 2.0), "on samples", policy_weight=1.0, value_weight=0.0)
     assert [row[1] for row in large.tints] == [1.0, 0.0]
-    assert "full at 20 % from it" in rendered("table.html", table=large)
+    assert "full at 20 % from it" in render_template("table.html", table=large)
     assert "20 %" not in large.text(), "a terminal has no colours"
     alike = loss_table(losses(1.0, 1.0), "on samples", policy_weight=1.0, value_weight=0.0)
-    assert "full at 20 % from it" not in rendered("table.html", table=alike), "nothing is coloured"
+    assert "full at 20 % from it" not in render_template("table.html", table=alike), "nothing is coloured"
 
 
 def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
@@ -264,14 +264,16 @@ def test_each_expert_stands_beside_the_expert_of_the_baseline_for_its_phase() ->
 
 
 def test_experts_are_compared_with_what_was_reached_on_their_own_phase() -> None:
-    reached = Reached(who="single network", samples="held-out", losses={"a": 0.5, "b": 2.0, "all": 1.0, "c": None})
+    final_losses = FinalLosses(
+        name="single network", samples="held-out", losses={"a": 0.5, "b": 2.0, "all": 1.0, "c": None}
+    )
     names = ["a", "b", "c"]
     entries: list[Any] = [
         {"stage": "all", "step": i, "experts": [name], "phases": {name: {"loss": 1.0}}, "test": {name: {"loss": 1.0}}}
         for name in names
         for i in range(2)
     ]
-    validation, test = curve_figures(names, entries, seed=4, reached=reached)
+    validation, test = curve_figures(names, entries, seed=4, final_losses=final_losses)
     (axes,) = validation.image.axes  # type: ignore[union-attr]
     levels = {line.get_label(): line for line in axes.lines if str(line.get_label()).endswith("single network")}
     assert {label: set(line.get_ydata()) for label, line in levels.items()} == {
@@ -323,7 +325,7 @@ def test_findings_say_what_their_intervals_cover() -> None:
     by_chance = [replace(game, label=FIELD) for game in best]
     result = replace(result, arms=("single", "experts", FIELD), records=(*small_result().records, *by_chance))
     assert len(AgainstField((result,), (0,), limit="8 simulations", field="somebody").scope()) == 1
-    assert Unplayed(seeds=(0,)).scope() == []
+    assert NoContest(seeds=(0,)).scope() == []
 
 
 def test_what_is_drawn_and_played_is_what_captions_name() -> None:
@@ -425,13 +427,13 @@ def test_every_contest_says_by_how_many_points_an_arm_is_above_the_single_networ
         assert (above.mean, above.low, above.high) == tuple(100 * one for one in (found.mean, *found.interval))
         assert (above.variance, above.most) == (100**2 * found.own_variance, most)
     with pytest.raises(UsageError, match="no arm named 'experts'"):
-        Unplayed().points("experts")
+        NoContest().points("experts")
 
 
 def test_the_widest_table_fits_the_page() -> None:
     contest = AgainstField((small_result(),) * 3, (4, 5, 6), limit="8 simulations", field="somebody")
     table = contest.section("With search", "searched").tables[0]
-    text = re.sub(r"<thead>.*?</thead>", "", rendered("table.html", table=table), flags=re.DOTALL)
+    text = re.sub(r"<thead>.*?</thead>", "", render_template("table.html", table=table), flags=re.DOTALL)
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
     lines = [
         [max(len(line) for line in re.sub(r"<(?!br)[^>]*>", "", cell).split("<br>")) for cell in row] for row in rows
@@ -516,8 +518,8 @@ def test_a_row_has_a_cell_for_every_column() -> None:
 
 
 def test_numbers_are_printed_as_they_are_meant() -> None:
-    assert points((0.104, -0.03), signed=True) == "[+10.4, -3.0]"
-    assert (p_text(0.0001), p_text(0.0123)) == ("< 0.001", "0.012")
+    assert format_points((0.104, -0.03), signed=True) == "[+10.4, -3.0]"
+    assert (format_p_value(0.0001), format_p_value(0.0123)) == ("< 0.001", "0.012")
 
 
 @pytest.mark.parametrize(("second", "interval"), [(4.0, [4.0, 4.0]), (2.0, [3 - 12.7062, 3 + 12.7062])])

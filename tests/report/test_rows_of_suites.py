@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from moemcts.errors import DamagedFile
-from moemcts.report.leaderboard import checked_row, leaderboard, read_rows
+from moemcts.report.leaderboard import check_row, leaderboard, read_rows
 
 SPEEDS = {"agreement": 1.0, "purity": 1.0, "kl": 0.0, "positions_per_second": 9.0}
 ROW = {
@@ -54,5 +54,5 @@ def test_what_a_row_says_of_another_kind_is_named(key: str, value: Any, told: st
 
 def test_rows_whose_routings_say_more_than_others_are_compared_in_what_both_say() -> None:
     more = {**ROW, "seed": 1, "routings": {"each": {**SPEEDS, "value": 0.1}}}
-    (line,) = leaderboard([checked_row(more, "a"), checked_row(ROW, "b")], "two").numbers["lines"]
+    (line,) = leaderboard([check_row(more, "a"), check_row(ROW, "b")], "two").numbers["lines"]
     assert line["routings"]["each"].keys() == {*SPEEDS, "speed"}

@@ -11,7 +11,7 @@ import pytest
 
 from moemcts.errors import MissingExtra
 from moemcts.report import events, training_events
-from moemcts.report.training_events import TrainingEvents, followed, points
+from moemcts.report.training_events import TrainingEvents, mirror_to_tensorboard, points
 
 
 def entry(stage: str, step: int, loss: float, **more: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def test_every_step_of_a_training_by_stages_has_one_value() -> None:
 def test_every_training_of_a_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "training" / "steps-0", entry("all", 1, 2.0), entry("all", 2, 9.0, spike=True))
     write(tmp_path / "training", entry("all", 1, 4.0))
-    with followed(tmp_path):
+    with mirror_to_tensorboard(tmp_path):
         pass
     assert drawn(tmp_path / "tensorboard" / "steps-0") == [(1, 2.0)]
     assert drawn(tmp_path / "tensorboard" / "training") == [(1, 4.0)]
@@ -73,7 +73,7 @@ def test_what_is_written_meanwhile_is_drawn_and_what_is_put_back_withdrawn(
 ) -> None:
     monkeypatch.setattr(training_events, "SECONDS_BETWEEN_LOOKS", 0.01)
     log, out = tmp_path / "training" / "x", tmp_path / "tensorboard" / "x"
-    with followed(tmp_path):
+    with mirror_to_tensorboard(tmp_path):
         write(log, entry("all", 1, 3.0), entry("all", 2, 2.0))
         end = time.monotonic() + 20
         while not (out.exists() and drawn(out)) and time.monotonic() < end:
@@ -81,7 +81,7 @@ def test_what_is_written_meanwhile_is_drawn_and_what_is_put_back_withdrawn(
         assert drawn(out) == [(1, 3.0), (2, 2.0)]
         write(log, entry("all", 1, 2.5))
     assert drawn(out) == [(1, 2.5)]
-    with followed(tmp_path):
+    with mirror_to_tensorboard(tmp_path):
         pass
     assert drawn(out) == [(1, 2.5)]
 
@@ -97,7 +97,7 @@ def test_a_log_that_cannot_be_read_does_not_stop_a_training(tmp_path: Path) -> N
 
 def test_without_tensorboard_one_line_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install '\.\[tensorboard\]'"), followed(tmp_path):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[tensorboard\]'"), mirror_to_tensorboard(tmp_path):
         pass
-    with followed(tmp_path, is_wanted=False):
+    with mirror_to_tensorboard(tmp_path, is_wanted=False):
         pass

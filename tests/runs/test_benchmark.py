@@ -17,7 +17,7 @@ from moemcts.arena.intervals import seed_interval
 from moemcts.cli.main import main
 from moemcts.errors import AgentFailure, DamagedFile, Failure, MissingExtra, MoemctsError, UnlawfulGame, UsageError
 from moemcts.learn.fingerprint import gate_fingerprint
-from moemcts.report.leaderboard import checked_row, leaderboard
+from moemcts.report.leaderboard import check_row, leaderboard
 from moemcts.runs import benchmark
 from moemcts.runs.suite import read_suite
 
@@ -384,7 +384,7 @@ def test_a_row_that_says_its_variance_is_as_uncertain_as_its_boards() -> None:
     (line,) = leaderboard(rows, "four boards").numbers["lines"]
     assert (line["low"], line["high"]) == pytest.approx((100 * found.low, 100 * found.high))
     with pytest.raises(DamagedFile, match="expected a number as 'variance', got 'none'"):
-        checked_row({**ROW, "variance": "none"}, "a row")
+        check_row({**ROW, "variance": "none"}, "a row")
 
 
 def test_joined_suites_are_lines_of_their_own_and_a_seed_counts_once() -> None:

@@ -12,7 +12,7 @@ from moemcts.arena.records import Lineup
 from moemcts.arena.verdict import format_count
 from moemcts.game import Game
 from moemcts.plugins import plugins
-from moemcts.report.contest import Unplayed
+from moemcts.report.contest import NoContest
 from moemcts.report.outcomes import Outcomes, Phases, TrainedTeam
 from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.copies import with_absolute_paths
@@ -173,7 +173,7 @@ class Experiment(Run[ExperimentConfig]):
             settings=self.config.model_dump(mode="json"),
             searched=field.contest(searched, f"{limit} simulations per move", singles, seeds)
             if searched
-            else Unplayed(seeds=tuple(seeds)),
+            else NoContest(seeds=tuple(seeds)),
             measured_on=sources.kind,
             warning=trainings.warning(sources),
             raw=field.contest(raw, "The policy's best action", singles, seeds) if raw else None,
