@@ -62,8 +62,8 @@ class PolicyAlone:
         self._network = network
 
     def evaluate(self, views: Views) -> Evaluation:
-        found = self._network.evaluate(views)
-        return Evaluation(found.logits, np.zeros_like(found.value))
+        evaluation = self._network.evaluate(views)
+        return Evaluation(evaluation.logits, np.zeros_like(evaluation.value))
 
 
 @dataclass(frozen=True)
@@ -148,16 +148,19 @@ def row_of(ablations: Sequence[Ablation], results: Sequence[MatchResult], arm: s
     row |= {"interval": [round(bound, 4) for bound in tally.win_interval], "games": tally.num_games}
     row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "difference": None}
     if name != result.baseline:
-        each = [one.difference(name) for one in results]
-        found = seed_interval([one.win_differences for one in each], [one.boards for one in each])
+        differences = [result.difference(name) for result in results]
+        estimate = seed_interval(
+            [difference.win_differences for difference in differences],
+            [difference.boards for difference in differences],
+        )
         row["difference"] = {
             "than": baseline if ablation.label else result.baseline,
-            "wins": round(found.mean, 4),
-            "interval": [round(bound, 4) for bound in found.interval],
-            "p_value": round(found.p_value, 5),
+            "wins": round(estimate.mean, 4),
+            "interval": [round(bound, 4) for bound in estimate.interval],
+            "p_value": round(estimate.p_value, 5),
         }
         if len(results) > 1:
-            row["difference"]["by training"] = [round(one.wins.mean, 4) for one in each]
+            row["difference"]["by training"] = [round(difference.wins.mean, 4) for difference in differences]
     row |= {"game": result.game, "label": label, "arm": arm, "simulations": ablation.simulations}
     digests = [one.digest(arm)[:16] for one in ablations]
     row |= {"experts": digests if len(digests) > 1 else digests[0], "trainings": len(results)}
@@ -214,13 +217,13 @@ def main() -> None:
                 wins = sum(record.outcome == "win" for record in played)
                 print(ablation.named(arm), wins, "of", len(played), flush=True)
             results.append(ablations[0].result(games, options.than))
-    found = [row_of(ablations, results, arm, options.label) for ablations in trainings for arm in arms]
-    for row in found:
+    rows = [row_of(ablations, results, arm, options.label) for ablations in trainings for arm in arms]
+    for row in rows:
         print(f"{row['name']:<70} {row['value']:>7} {row['interval']} {row['difference'] or ''}", flush=True)
     if options.record:
         places = {experts: "EXPERTS" for _, folders in networks for experts in folders}
         sys.argv = without_places(sys.argv, {**places, options.out: "OUT"})
-        append("ablations", found)
+        append("ablations", rows)
 
 
 if __name__ == "__main__":

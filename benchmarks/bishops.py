@@ -26,18 +26,18 @@ def main() -> None:
     parser.add_argument("experts", type=Path, nargs="+", help="folders of experts for chess")
     add_option(parser)
     options = parser.parse_args()
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     for folder in options.experts:
         manifest = read_toml(folder / MANIFEST)
         game = plugins().game(manifest["game"])
         means = summary(assess(load_experts(folder, game, plugins()), game))
         name = f"opposite-coloured bishops, {manifest['scheme']}, {manifest['network']}, seed {manifest['seed']}"
         row: dict[str, object] = {"name": name, "value": round(means["draws"], 4), "unit": "mean of |value|, 15 draws"}
-        found.append(row | {"wins": round(means["wins"], 4), "seed": manifest["seed"], "data": manifest["data"]})
-        print(found[-1])
+        rows.append(row | {"wins": round(means["wins"], 4), "seed": manifest["seed"], "data": manifest["data"]})
+        print(rows[-1])
     if options.record:
         sys.argv[1:] = ["FOLDERS", "--record"]
-        append("bishops", found)
+        append("bishops", rows)
 
 
 if __name__ == "__main__":

@@ -50,11 +50,11 @@ def main() -> None:
         places.append(round(float(state.seen[0]), 2))
         print(f"seed {seed}: {state.ply} steps, the cart at {places[-1]}", flush=True)
     leaf = "a constant" if options.evaluator == "constant" else f"{options.playouts} playouts at random"
-    kept = ", the tree kept" if options.reuse else ""
+    reuse_note = ", the tree kept" if options.reuse else ""
     horizon = "" if options.discount == parser.get_default("discount") else f", discount {options.discount:g}"
     first = f", from seed {options.seed}" if options.seed else ""
     row = {
-        "name": f"CartPole-v1, {options.simulations} simulations, {leaf}{horizon}{kept}{first}",
+        "name": f"CartPole-v1, {options.simulations} simulations, {leaf}{horizon}{reuse_note}{first}",
         "steps": steps,
         "cart": places,
         "discount": options.discount,

@@ -43,11 +43,11 @@ def rewritten(experts: Path, out: Path) -> tuple[Path, Path]:
             data=manifest["data"],
         )
 
-    heard = save("heard", loaded.networks)
+    saved = save("heard", loaded.networks)
     plane = game.spec.plane_names.index(PLANE)
     for network in loaded.networks:
         deafen(network, plane)
-    return heard, save("deaf", loaded.networks)
+    return saved, save("deaf", loaded.networks)
 
 
 @torch.no_grad()

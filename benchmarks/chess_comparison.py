@@ -96,11 +96,11 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
 def training_rate(config: ExperimentConfig, data: Path) -> float:
     """Returns the samples per second of a single training process, measured for a few seconds after the first steps."""
     game = plugins().game(config.game)
-    found = open_sources(config.data, data, game)
-    held_out = None if found.validation is None else found.validation.split(0.03, 0)[1]
+    opened = open_sources(config.data, data, game)
+    held_out = None if opened.validation is None else opened.validation.split(0.03, 0)[1]
     # On a CPU the first steps are as fast as the others, and steps are slow.
     steps = (304, 48) if config.training.device.startswith("cuda") else (112, 16)
-    sources = Sources(found.training, validation=held_out)
+    sources = Sources(opened.training, validation=held_out)
     return probe_training(config, game, sources, num_steps=steps[0], warm_up=steps[1]).rate
 
 
@@ -109,15 +109,15 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
     number of samples that the starting network has learned from.
     """
     config = experiment.config
-    seen = config.training.epochs * len(experiment.sources().training)
-    common: dict[str, object] = {"seeds": config.num_seeds, "seed": config.seed, "samples_per_pass": round(seen)}
+    num_seen = config.training.epochs * len(experiment.sources().training)
+    common: dict[str, object] = {"seeds": config.num_seeds, "seed": config.seed, "samples_per_pass": round(num_seen)}
     common |= {"value_weight": config.training.value_weight, "precision": config.training.precision}
     if config.start:
         common["start_samples"] = start_samples
     if config.game != GAME:
         common["game"] = config.game
-    which = f"{round(seen):,} positions, {seeds_of(config.seed, config.num_seeds)}"
-    found: list[dict[str, object]] = []
+    which = f"{round(num_seen):,} positions, {seeds_of(config.seed, config.num_seeds)}"
+    new_rows: list[dict[str, object]] = []
     arms = {arm.name: arm for arm in experiment.arms}
 
     def of(name: str) -> dict[str, object]:
@@ -132,14 +132,15 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             for phase in (phase for phase, count in row["counts"].items() if count):
                 policy, value = row["policy"][phase], row["value"][phase]
                 # The row of the first network is shown with each arm, under that network's name.
-                known = of(name) | ({"network": config.network} if row["name"] == SINGLE else {})
-                one = known | loss_row(policy, value) | {"row": row["name"], "phase": phase}
-                one |= {"name": f"{config.game}, {known['arm']}, {row['name']}, {phase}, {which}"}
-                found.append(one | {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]})
+                arm = of(name) | ({"network": config.network} if row["name"] == SINGLE else {})
+                one = arm | loss_row(policy, value) | {"row": row["name"], "phase": phase}
+                one |= {"name": f"{config.game}, {arm['arm']}, {row['name']}, {phase}, {which}"}
+                one |= {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]}
+                new_rows.append(one)
     for name, numbers_of in numbers.get("other_singles", {}).items():
         one = of(name) | loss_row(numbers_of["policy"]["mean"], numbers_of["value"]["mean"])
         one |= {"row": MIXTURE, "phase": ALL, "name": f"{config.game}, {one['arm']}, {MIXTURE}, {ALL}, {which}"}
-        found.append(one | {"accuracy": round(numbers_of["accuracy"]["mean"], 4)})
+        new_rows.append(one | {"accuracy": round(numbers_of["accuracy"]["mean"], 4)})
     for kind in ("searched", "raw"):
         for name, tally in numbers[kind].get("arms", {}).items():
             one = of(name) | {"kind": kind, "unit": "Elo"}
@@ -152,9 +153,9 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             one |= {"elo_by_seed": [round(elo["difference"], 1) for elo in tally["elo_by_seed"]]}
             one |= {"scores_by_seed": [score_of(result, name) for result in numbers[kind]["by_seed"]]}
             one |= {"own_score_variance": tally["own_score_variance"]}
-            found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
-    if found:
-        return found
+            new_rows.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
+    if new_rows:
+        return new_rows
     # A single network without experts or matches.
     only = numbers["single"]
     one = common | {"network": config.network} | loss_row(only["policy"]["mean"], only["value"]["mean"])
@@ -169,7 +170,7 @@ def seeds_of(first: int, num_seeds: int) -> str:
 
 def score_of(result: Mapping[str, Any], arm: str) -> float:
     """Returns the mean score of an arm with the networks of one training seed."""
-    return next(float(one["score"]["mean"]) for one in result["arms"] if one["name"] == arm)
+    return next(float(arm_result["score"]["mean"]) for arm_result in result["arms"] if arm_result["name"] == arm)
 
 
 def loss_row(policy: float, value: float) -> dict[str, object]:
@@ -178,14 +179,14 @@ def loss_row(policy: float, value: float) -> dict[str, object]:
     return {"kind": "loss", "value": round(chess_loss(policy, value), 4), "unit": "loss", **terms}
 
 
-def show(found: list[dict[str, object]]) -> None:
+def show(rows: list[dict[str, object]]) -> None:
     """Prints the tables, next to the papers'."""
-    losses = {(row["arm"], row["row"], row["phase"]): row for row in found if row["kind"] == "loss"}
+    losses = {(row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
     phases = ["opening", "middlegame", "endgame", "all"]
-    arms = list(dict.fromkeys(row["arm"] for row in found))
+    arms = list(dict.fromkeys(row["arm"] for row in rows))
     print(f"{'loss':34}", *(f"{phase:>22}" for phase in phases), "\n(the papers' in brackets)")
     for arm in arms:
-        for name in dict.fromkeys(row["row"] for row in found if row["kind"] == "loss" and row["arm"] == arm):
+        for name in dict.fromkeys(row["row"] for row in rows if row["kind"] == "loss" and row["arm"] == arm):
             scheme = SINGLE if name == SINGLE else arm
             published = CHESS_LOSS.get(str(scheme)) if name in (SINGLE, MIXTURE) else None
             cells = []
@@ -196,7 +197,7 @@ def show(found: list[dict[str, object]]) -> None:
                     continue
                 cells.append(f"{one['value']:.4f}" + (f" [{published[i]:.4f}]" if published else " " * 9))
             print(f"{arm if arm == name else f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
-    for row in found:
+    for row in rows:
         if row["kind"] in ("searched", "raw"):
             published_elo = CHESS_ELO.get(str(row["arm"]))
             beside = f" [{published_elo:+z.1f}]" if published_elo and row["kind"] == "searched" else ""
@@ -212,17 +213,19 @@ def main() -> None:
     if (options.out / CONFIG).exists():
         experiment = Experiment.load(options.out)
         options.device = options.device or experiment.config.training.device
-        if told := changed(options, experiment):
-            raise SystemExit(f"{options.out} was begun with other settings: {told}; give the same ones, or another OUT")
+        if difference := changed(options, experiment):
+            raise SystemExit(
+                f"{options.out} was begun with other settings: {difference}; give the same ones, or another OUT"
+            )
     else:
         options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         experiment = begin(options, progress)
     report = finish(experiment, progress)
-    found = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
-    show(found)
+    new_rows = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
+    show(new_rows)
     if options.record:
         sys.argv[1:] = recorded_words(words_of(experiment))
-        append("chess_alone" if found[0]["arm"] == SINGLE else "chess", found)
+        append("chess_alone" if new_rows[0]["arm"] == SINGLE else "chess", new_rows)
 
 
 def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:
@@ -245,23 +248,23 @@ def changed(options: argparse.Namespace, experiment: Experiment) -> str:
 
     The numbers of processes and threads, and the backend if unspecified, are those of the machine that started it.
     """
-    kept, asked = experiment.config, validate(settings(options), ExperimentConfig)
-    backend = kept.match.backend if asked.match.backend == AUTO else asked.match.backend
-    match = asked.match.model_copy(update={"backend": backend})
-    threads = {name: getattr(kept.training, name) for name in ("encoders", "prefetch")}
-    training = asked.training.model_copy(update={"epochs": kept.training.epochs, **threads})
+    existing, requested = experiment.config, validate(settings(options), ExperimentConfig)
+    backend = existing.match.backend if requested.match.backend == AUTO else requested.match.backend
+    match = requested.match.model_copy(update={"backend": backend})
+    threads = {name: getattr(existing.training, name) for name in ("encoders", "prefetch")}
+    training = requested.training.model_copy(update={"epochs": existing.training.epochs, **threads})
     # If a run has been extended, the settings it was started with determine the names of arms.
-    same = {"workers": kept.workers, "begun_with": kept.begun_with}
-    asked = asked.model_copy(update={"training": training, "match": match, **same})
+    same = {"workers": existing.workers, "begun_with": existing.begun_with}
+    requested = requested.model_copy(update={"training": training, "match": match, **same})
     begun, _ = parser().parse_known_args(words_of(experiment))
-    was, now = ({"start_samples": one.start_samples} for one in (begun, options))
+    was, now = ({"start_samples": arguments.start_samples} for arguments in (begun, options))
     if options.samples is None:
         was |= {"samples": begun.samples, "minutes": begun.minutes}
         now |= {"samples": None, "minutes": options.minutes}
     else:
-        was |= {"samples": round(kept.training.epochs * len(experiment.sources().training))}
+        was |= {"samples": round(existing.training.epochs * len(experiment.sources().training))}
         now |= {"samples": round(options.samples)}
-    before, after = (flat(Experiment.resolved(one).resolved_settings()) for one in (kept, asked))
+    before, after = (flat(Experiment.resolved(config).resolved_settings()) for config in (existing, requested))
     return changes(was | before, now | after)
 
 
@@ -276,10 +279,10 @@ def words_of(experiment: Experiment) -> list[str]:
 
 def recorded_words(words: Sequence[str]) -> list[str]:
     """Returns the arguments of a call in the form used in rows."""
-    given, _ = parser().parse_known_args(words)
-    names = {given.data: "DATA", given.out: "OUT", given.start: "EXPERTS"}
-    if given.openings:
-        names[Path(given.openings)] = Path(given.openings).name
+    recorded, _ = parser().parse_known_args(words)
+    names = {recorded.data: "DATA", recorded.out: "OUT", recorded.start: "EXPERTS"}
+    if recorded.openings:
+        names[Path(recorded.openings)] = Path(recorded.openings).name
     return [*without_places([word for word in words if word != "--record"], names), "--record"]
 
 

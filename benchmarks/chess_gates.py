@@ -79,11 +79,13 @@ def check(options: argparse.Namespace, tasks: Sequence[tuple[str, int]]) -> None
     for name, seed in tasks:
         training = training_of(options, config, sources, seed)
         row = {"gate": name, "samples": options.samples, "network": network, "seed": seed}
-        asked = row | training.identity() | {"data": sources.training.id}
+        requested = row | training.identity() | {"data": sources.training.id}
         folder = folder_of(options.out, name, seed)
-        kept = {key: value for key, value in begun_with(folder).items() if key in asked}
-        if told := changes(kept, {key: asked[key] for key in kept}):
-            raise SystemExit(f"{folder} was begun with other settings: {told}; give the same ones, or another --out")
+        existing = {key: value for key, value in begun_with(folder).items() if key in requested}
+        if difference := changes(existing, {key: requested[key] for key in existing}):
+            raise SystemExit(
+                f"{folder} was begun with other settings: {difference}; give the same ones, or another --out"
+            )
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
@@ -92,8 +94,8 @@ def begun_with(folder: Path) -> dict[str, Any]:
     # The file of planned settings is ignored if the training never started.
     said_in = next((path for name in ("row.json", BEGUN if begun else "") if (path := folder / name).is_file()), None)
     row: dict[str, Any] = {} if said_in is None else read_json(said_in)
-    said = {key: row[key] for key in ASKED if key in row} | begun.get("config", {})
-    return said | ({"data": begun["data"]} if "data" in begun else {})
+    settings = {key: row[key] for key in ASKED if key in row} | begun.get("config", {})
+    return settings | ({"data": begun["data"]} if "data" in begun else {})
 
 
 def config_of(options: argparse.Namespace) -> ExperimentConfig:
@@ -110,9 +112,9 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
     """Trains experts behind a gate with a seed, unless that has been done, and returns the row."""
     name, seed = task
     folder = folder_of(options.out, name, seed)
-    if (kept := folder / "row.json").exists():
-        found: dict[str, Any] = read_json(kept)
-        return found
+    if (row_file := folder / "row.json").exists():
+        recorded: dict[str, Any] = read_json(row_file)
+        return recorded
     game = plugins().game("chess")
     config = config_of(options)
     sources = open_sources(config.data, folder, game)
@@ -121,8 +123,8 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
     gate = gate_of(name, game, sources)
     network = plugins().complete_network(config.network, game)
     if read_identity(folder / "training") is None:
-        asked = {"gate": name, "samples": options.samples, "network": network}
-        write_json(folder / BEGUN, asked | {"value_weight": training.value_weight, "seed": seed})
+        requested = {"gate": name, "samples": options.samples, "network": network}
+        write_json(folder / BEGUN, requested | {"value_weight": training.value_weight, "seed": seed})
     team, losses = trained(training, game, network, scheme, gate, sources, folder / "training")
     counted = phase_statistics(sources.held_out(training.validation_fraction, seed), team.gate)
     row = {
@@ -142,7 +144,7 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
     }
     save_experts(
         folder / "experts",
-        [one.network for one in team.trained],
+        [expert.network for expert in team.trained],
         game=game,
         game_reference="chess",
         gate=team.gate,
@@ -151,9 +153,9 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
         scheme=scheme,
         seed=seed,
         data=sources.training.id,
-        measurements=[one.measurement for one in team.trained],
+        measurements=[expert.measurement for expert in team.trained],
     )
-    write_json(kept, row)
+    write_json(row_file, row)
     return row
 
 
@@ -177,7 +179,7 @@ def played(options: argparse.Namespace, name: str, rival: str, network: str) -> 
     """Plays experts behind a gate against a network of the same seed, for each seed; returns the row."""
     results = []
     for seed in seeds(options):
-        experts, other = (str(folder_of(options.out, one, seed) / "experts") for one in (name, rival))
+        experts, other = (str(folder_of(options.out, arm, seed) / "experts") for arm in (name, rival))
         plan = MatchPlan(
             game="chess",
             agents=(f"{experts}?leaves=8", f"{other}?leaves=8"),
@@ -191,9 +193,9 @@ def played(options: argparse.Namespace, name: str, rival: str, network: str) -> 
         path = options.out / "games" / f"{file_label(name)}{against}-{seed}.jsonl"
         results.append(finished(plan, path, f"{name}, {seed}"))
     which = f", {seeds_of(options.seed, options.seeds)}" if options.seed else ""
-    said = summary(f"chess, experts by {name} against {RIVALS[rival]}, {options.samples:,} positions{which}", results)
-    said |= {"gate": name, "network": network, "samples": options.samples}
-    return said | {"simulations": options.simulations, "seed": options.seed}
+    result = summary(f"chess, experts by {name} against {RIVALS[rival]}, {options.samples:,} positions{which}", results)
+    result |= {"gate": name, "network": network, "samples": options.samples}
+    return result | {"simulations": options.simulations, "seed": options.seed}
 
 
 def gateless(name: str) -> str:

@@ -38,7 +38,8 @@ def learned(options: argparse.Namespace, network: str, report: Report) -> dict[s
         sources = open_sources(config.data, Path(folder), game)
         num_samples = round(rate * 60 * options.minutes)
         training = config.training.model_copy(update={"epochs": num_samples / len(sources.training)})
-        _, found = trained(training, game, network, "single", plugins().gate("none", game), sources, Path(folder) / "t")
+        gate = plugins().gate("none", game)
+        _, losses = trained(training, game, network, "single", gate, sources, Path(folder) / "t")
     return {
         "name": f"chess, one network, {options.minutes:g} minutes of a core, {network}",
         "network": network,
@@ -46,10 +47,10 @@ def learned(options: argparse.Namespace, network: str, report: Report) -> dict[s
         "samples": num_samples,
         "parameters": count_parameters(plugins().network(network, game.spec.observation_shape, game.spec.num_actions)),
         "value_weight": config.training.value_weight,
-        "policy loss": round(found.policy["all"] or 0.0, 4),
-        "value loss": round(found.value["all"] or 0.0, 4),
-        "accuracy": round(found.accuracy["all"] or 0.0, 4),
-        "test_samples": round(found.counts["all"]),
+        "policy loss": round(losses.policy["all"] or 0.0, 4),
+        "value loss": round(losses.value["all"] or 0.0, 4),
+        "accuracy": round(losses.accuracy["all"] or 0.0, 4),
+        "test_samples": round(losses.counts["all"]),
         "seed": options.seed,
     }
 

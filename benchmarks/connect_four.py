@@ -72,19 +72,20 @@ def drawn_sets(size: int, seed: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         command = ["cargo", "run", "--release", "-q", "-p", "moemcts-classics", "--example", "connect_four_sets", "--"]
         command += [str(size), str(os.cpu_count() or 1), str(seed)]
-        done = subprocess.run(command, cwd=ROOT / "native", stdout=subprocess.PIPE, check=True)
+        process = subprocess.run(command, cwd=ROOT / "native", stdout=subprocess.PIPE, check=True)
         part = path.with_suffix(".part")
-        part.write_bytes(done.stdout)
+        part.write_bytes(process.stdout)
         part.replace(path)
     return path
 
 
 def assess(agent: Agent, game: Game, positions: Sequence[Solved], seed: int = 0) -> dict[str, float | int]:
     """Returns the share of positions in which an agent preserves the value."""
-    kept = [one.keeps(column) for one, column in zip(positions, played(agent, game, positions, seed), strict=True)]
-    risky = [good for good, one in zip(kept, positions, strict=True) if one.can_be_wrong]
+    columns = played(agent, game, positions, seed)
+    keeps_value = [position.keeps(column) for position, column in zip(positions, columns, strict=True)]
+    risky = [good for good, position in zip(keeps_value, positions, strict=True) if position.can_be_wrong]
     return {
-        "value": round(100 * float(np.mean(kept)), 1),
+        "value": round(100 * float(np.mean(keeps_value)), 1),
         "positions": len(positions),
         "wrong_moves_in": len(risky),
         "value_there": round(100 * float(np.mean(risky)), 1) if risky else 100.0,
@@ -94,7 +95,7 @@ def assess(agent: Agent, game: Game, positions: Sequence[Solved], seed: int = 0)
 def played(agent: Agent, game: Game, positions: Sequence[Solved], seed: int) -> Iterator[int]:
     """Yields the column played by an agent in each position."""
     for start in range(0, len(positions), BATCH):
-        states = [game.parse_state(one.moves) for one in positions[start : start + BATCH]]
+        states = [game.parse_state(position.moves) for position in positions[start : start + BATCH]]
         views = game.views([(state, state.active_players[0]) for state in states])
         seats = [
             Seat(state.active_players[0], np.random.default_rng([seed, start + i])) for i, state in enumerate(states)
@@ -130,11 +131,11 @@ def main() -> None:
     for label, reference in agents.items():
         agent = resolve_agent(reference, game)
         for name, positions in sets.items():
-            found = assess(agent, game, positions)
+            result = assess(agent, game, positions)
             unit = "% of positions keep their value"
-            rows.append({"name": f"{label}, {name}", "agent": reference, "set": name, "unit": unit, "seed": 0} | found)
-            there = f"{found['value_there']:5.1f} % of {found['wrong_moves_in']}"
-            print(f"{label:40} {name:14} {found['value']:5.1f} %, {there}", flush=True)
+            rows.append({"name": f"{label}, {name}", "agent": reference, "set": name, "unit": unit, "seed": 0} | result)
+            share_of_wrong = f"{result['value_there']:5.1f} % of {result['wrong_moves_in']}"
+            print(f"{label:40} {name:14} {result['value']:5.1f} %, {share_of_wrong}", flush=True)
     if options.record:
         append("connect_four", rows)
 

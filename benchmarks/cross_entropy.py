@@ -30,8 +30,8 @@ DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
 def by_pytorch(logits: Tensor, targets: Tensor) -> PolicyLoss:
     """Does the same as `policy_loss` with PyTorch's functions; target probabilities are dense."""
     logits = logits.float()
-    wanted = targets.argmax(dim=1) if targets.ndim > 1 else targets
-    return PolicyLoss(functional.cross_entropy(logits, targets, reduction="none"), logits.argmax(dim=1), wanted)
+    labels = targets.argmax(dim=1) if targets.ndim > 1 else targets
+    return PolicyLoss(functional.cross_entropy(logits, targets, reduction="none"), logits.argmax(dim=1), labels)
 
 
 def milliseconds(loss: Callable[[], PolicyLoss], logits: Tensor) -> float:

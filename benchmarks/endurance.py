@@ -66,8 +66,8 @@ def search(minutes: float) -> Iterator[float]:
     state = game.initial_state()
     while (passed := time.monotonic() - began) < 60 * minutes:
         tree.reset(game.views([(state, state.active_players[0])]), [0])
-        (found,) = tree.run(evaluator)
-        state = state.play((int(found.actions[found.visits.argmax()]),))
+        (result,) = tree.run(evaluator)
+        state = state.play((int(result.actions[result.visits.argmax()]),))
         if not state.active_players:
             state = game.initial_state()
         yield passed / (60 * minutes)
@@ -77,7 +77,7 @@ def fuzz(lines: int) -> dict[str, object]:
     """Sends random lines to an engine, in the test that counts its answers and checks its memory."""
     began = time.monotonic()
     test = "tests/games/chess/uci/test_fuzz.py::test_memory_stays_flat_over_many_lines"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", test],
         cwd=ROOT,
         env=os.environ | {"MOEMCTS_FUZZ_LINES": str(lines)},
@@ -85,9 +85,9 @@ def fuzz(lines: int) -> dict[str, object]:
         text=True,
         check=False,
     )
-    grown = next((line.split()[1] for line in done.stdout.splitlines() if line.startswith("grown ")), None)
-    if done.returncode or grown is None:
-        sys.exit(done.stdout[-3000:])
+    grown = next((line.split()[1] for line in process.stdout.splitlines() if line.startswith("grown ")), None)
+    if process.returncode or grown is None:
+        sys.exit(process.stdout[-3000:])
     return {"value": float(grown), "unit": "MiB grown", "seconds": round(time.monotonic() - began, 1)}
 
 

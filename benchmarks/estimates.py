@@ -64,10 +64,10 @@ def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
     settings = read_settings(RunArguments.of(named, "paper", None, changes, allow_programs=False), ExperimentConfig)
     settings = settings.model_copy(update={"workers": 1})
     with tempfile.TemporaryDirectory() as folder:
-        found = estimates.estimate(Experiment.prepare(Path(folder) / "run", settings))
-    parts = {part: round(getattr(found, part) / 3600, 2) for part in PARTS}
-    one: dict[str, Any] = {"name": name, "value": round(sum(parts.values()), 1), "unit": "hours of one core"}
-    return one | parts | {"run_command": command(network, changes), "seed": 0}
+        estimate = estimates.estimate(Experiment.prepare(Path(folder) / "run", settings))
+    parts = {part: round(getattr(estimate, part) / 3600, 2) for part in PARTS}
+    values: dict[str, Any] = {"name": name, "value": round(sum(parts.values()), 1), "unit": "hours of one core"}
+    return values | parts | {"run_command": command(network, changes), "seed": 0}
 
 
 def done(run: tuple[str, str]) -> dict[str, Any]:
@@ -80,20 +80,20 @@ def done(run: tuple[str, str]) -> dict[str, Any]:
     )
     with tempfile.TemporaryDirectory() as folder:
         experiment = Experiment.prepare(Path(folder) / "run", settings)
-        found = estimates.estimate(experiment)
-        said = {part: getattr(found, part) for part in PARTS}
+        expected = estimates.estimate(experiment)
+        expected_parts = {part: getattr(expected, part) for part in PARTS}
         experiment.write()
         started = process_time()
         finish(experiment, NoProgress())
-        took = process_time() - started
-    total = sum(said.values())
+        seconds = process_time() - started
+    total = sum(expected_parts.values())
     return {
         "name": f"moemcts run --game {game} --gate {gate} --preset smoke --set workers=1",
         "value": round(total, 1),
-        "took": round(took, 1),
-        "ratio": round(took / total, 2),
+        "took": round(seconds, 1),
+        "ratio": round(seconds / total, 2),
         "unit": "s",
-        **{part: round(seconds, 1) for part, seconds in said.items()},
+        **{part: round(seconds, 1) for part, seconds in expected_parts.items()},
         "seed": 0,
     }
 
@@ -106,17 +106,17 @@ def main() -> None:
     options = parser.parse_args()
     if options.what == "runs":
         with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as alone:
-            for one in alone.imap(done, RUNS.items(), chunksize=1):
-                print(one, flush=True)
+            for values in alone.imap(done, RUNS.items(), chunksize=1):
+                print(values, flush=True)
                 if options.record:
-                    append("estimated_runs", [one])
+                    append("estimated_runs", [values])
         return
     estimates.time = CLOCK
-    found = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]
-    for one in found:
-        print(one["value"], one["unit"], one["run_command"])
+    rows = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]
+    for values in rows:
+        print(values["value"], values["unit"], values["run_command"])
     if options.record:
-        append("estimates", found)
+        append("estimates", rows)
 
 
 if __name__ == "__main__":

@@ -110,23 +110,24 @@ def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
     """Returns the row of one match per training, all between the same two ways to play."""
     scores = [result.scores(result.names[0]) for result in results]
     openings = [boards_of(result.informative) for result in results]
-    found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))
+    differences = [[score - 0.5 for score in seed_scores] for seed_scores in scores]
+    estimate = seed_interval(differences, openings, bounds=(-0.5, 0.5))
     elo, own = (
-        EloRange.of(0.5 + found.mean, [0.5 + bound for bound in interval])
-        for interval in (found.interval, found.own_interval)
+        EloRange.of(0.5 + estimate.mean, [0.5 + bound for bound in interval])
+        for interval in (estimate.interval, estimate.own_interval)
     )
-    points = [point for each in scores for point in each]
+    points = [point for seed_scores in scores for point in seed_scores]
     return {
         "name": name,
         "value": round(elo.difference, 1),
         "unit": "Elo more than the second agent",
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
         "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],
-        "counts": [points.count(one) for one in (1.0, 0.5, 0.0)],
+        "counts": [points.count(score) for score in (1.0, 0.5, 0.0)],
         "games": len(points),
         "by training": [round(result.elo(result.names[0]).difference, 1) for result in results],
-        "scores by training": [0.5 + mean for mean in found.seed_means],
-        "own variance": found.own_variance,
+        "scores by training": [0.5 + mean for mean in estimate.seed_means],
+        "own variance": estimate.own_variance,
         "duplicates": sum(num_duplicates(result.records) for result in results),
     }
 

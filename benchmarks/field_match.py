@@ -43,16 +43,16 @@ def main() -> None:
 def played(words: list[str]) -> dict[str, Any]:
     """Plays a match with the options of `moemcts match`; returns its output, or exits with its status."""
     command = [sys.executable, "-m", "moemcts", "match", "--json", *(word for word in words if word != "--")]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE)
-    if done.returncode:
-        raise SystemExit(done.returncode)
-    result: dict[str, Any] = json.loads(done.stdout)
+    process = subprocess.run(command, check=False, stdout=subprocess.PIPE)
+    if process.returncode:
+        raise SystemExit(process.returncode)
+    result: dict[str, Any] = json.loads(process.stdout)
     return result
 
 
 def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str, object]]:
     """Returns the rows for the output of `moemcts match --json`."""
-    differences = {one["arm"]: one for one in played["differences"]}
+    differences = {difference["arm"]: difference for difference in played["differences"]}
     rows: list[dict[str, object]] = []
     for label, arm in zip(labels, played["arms"], strict=True):
         row: dict[str, object] = {
@@ -60,12 +60,12 @@ def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str,
             "value": round(100 * arm["win_rate"], 1),
             "unit": "% of games won",
             "seed": played["seed"],
-            "interval": [round(100 * one, 1) for one in arm["win_interval"]],
+            "interval": [round(100 * bound, 1) for bound in arm["win_interval"]],
             "counts": [arm[key] for key in ("wins", "ties", "losses")],
             "games": arm["num_games"],
         }
-        if (found := differences.get(arm["name"])) is not None:
-            row["difference"] = [round(100 * found["wins"][key], 1) for key in ("mean", "low", "high")]
+        if (difference_of_arm := differences.get(arm["name"])) is not None:
+            row["difference"] = [round(100 * difference_of_arm["wins"][key], 1) for key in ("mean", "low", "high")]
         rows.append(row)
     return rows
 
@@ -79,7 +79,7 @@ def together(name: str, rows: list[dict[str, Any]]) -> dict[str, object]:
         "value": round(100 * counts[0] / games, 1),
         "unit": "% of games won",
         "seed": rows[0]["seed"],
-        "interval": [round(100 * one, 1) for one in wilson_interval(counts[0], games)],
+        "interval": [round(100 * bound, 1) for bound in wilson_interval(counts[0], games)],
         "counts": counts,
         "games": games,
         "by agent": [row["value"] for row in rows],

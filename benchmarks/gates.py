@@ -70,16 +70,16 @@ def _clusters(data: Dataset) -> list[dict[str, object]]:
     lichess = plugins().gate("lichess", data.game)
     for name, without in (("all planes", ()), ("planes without earlier moves", (HISTORY,))):
         fit = fit_clusters(data, 3, seed=0, without=without)
-        found, both = phase_statistics(data, fit.gate), agreement(data, fit.gate, lichess)
+        statistics, overlap = phase_statistics(data, fit.gate), agreement(data, fit.gate, lichess)
         row: dict[str, object] = {
             "name": f"kmeans, 3 phases, {name}",
             "positions": len(data),
             "seed": 0,
-            "adjusted Rand index with lichess": round(both.adjusted_rand, 3),
-            "shares": [round(phase.share, 3) for phase in found.phases],
-            "mean plies": [round(phase.mean_ply, 1) for phase in found.phases],
-            "returns per player and game": round(found.returns_per_game, 3),
-            "lichess phases in each": [[round(share, 3) for share in line] for line in both.shares],
+            "adjusted Rand index with lichess": round(overlap.adjusted_rand, 3),
+            "shares": [round(phase.share, 3) for phase in statistics.phases],
+            "mean plies": [round(phase.mean_ply, 1) for phase in statistics.phases],
+            "returns per player and game": round(statistics.returns_per_game, 3),
+            "lichess phases in each": [[round(share, 3) for share in line] for line in overlap.shares],
         }
         print(row, flush=True)
         rows.append(row)
@@ -95,7 +95,7 @@ def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object
         settings = TrainerConfig(seed=seed, epochs=options.epochs, validation_fraction=0.1, device="cpu", threads=1)
         _, held_out = data.split(settings.validation_fraction, seed)
         for name, gate in gates.items():
-            team, found = trained(
+            team, losses = trained(
                 settings,
                 data.game,
                 NETWORK,
@@ -112,9 +112,9 @@ def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object
                 "held out": len(held_out),
                 "epochs": options.epochs,
                 "seed": seed,
-                "policy loss": round(found.policy["all"] or 0.0, 4),
-                "accuracy": round(found.accuracy["all"] or 0.0, 4),
-                "value loss": round(found.value["all"] or 0.0, 4),
+                "policy loss": round(losses.policy["all"] or 0.0, 4),
+                "accuracy": round(losses.accuracy["all"] or 0.0, 4),
+                "value loss": round(losses.value["all"] or 0.0, 4),
                 "shares": [round(phase.share, 3) for phase in counted.phases],
                 "mean plies": [round(phase.mean_ply, 1) for phase in counted.phases],
                 "mean top weight": round(counted.mean_top_weight, 3),

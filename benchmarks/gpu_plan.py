@@ -141,24 +141,24 @@ class Plan:
 
     def experts_from_one(self, piece: str) -> Iterator[Measurement]:
         """Yields the speed and the losses of a first network, then runs the comparison, which records its own rows."""
-        made, data = self.sets[piece], self.samples()
-        if not made.is_begun:
-            run(*made.first_words())
-        elif not made.has_first:
-            run("train", "--resume", str(made.first))
-        said = {"network": made.network, "game": made.game, "seed": made.seed} | self.measures.device()
-        yield f"{piece}, first network, training", lambda: speed_of(made.first) | said
-        for phase, loss in numbers_of(made.first)["losses"][-1]["loss"].items():
+        gpu_set, data = self.sets[piece], self.samples()
+        if not gpu_set.is_begun:
+            run(*gpu_set.first_words())
+        elif not gpu_set.has_first:
+            run("train", "--resume", str(gpu_set.first))
+        description = {"network": gpu_set.network, "game": gpu_set.game, "seed": gpu_set.seed} | self.measures.device()
+        yield f"{piece}, first network, training", lambda: speed_of(gpu_set.first) | description
+        for phase, loss in numbers_of(gpu_set.first)["losses"][-1]["loss"].items():
             if loss is not None:
-                row = {"value": round(loss, 4), "unit": "loss"} | said
+                row = {"value": round(loss, 4), "unit": "loss"} | description
                 yield f"{piece}, first network, loss, {phase}", lambda row=row: row
-        samples = round(epochs_of(made.first) * len(Dataset.open(data / "train", self.game)))
+        samples = round(epochs_of(gpu_set.first) * len(Dataset.open(data / "train", self.game)))
         for file in sorted(self.places.openings.glob("*.xz"))[:1]:
-            made.openings = unpacked(file, self.places.work / "openings")
-        count = {"value": samples, "unit": "positions"} | said
-        yield f"{piece}, first network, positions", lambda: count | {"rows": len(made.compare(samples, call))}
-        for part, seconds in made.seconds().items():
-            row = {"value": seconds, "unit": "s", "processes": made.amounts.workers} | said
+            gpu_set.openings = unpacked(file, self.places.work / "openings")
+        count = {"value": samples, "unit": "positions"} | description
+        yield f"{piece}, first network, positions", lambda: count | {"rows": len(gpu_set.compare(samples, call))}
+        for part, seconds in gpu_set.seconds().items():
+            row = {"value": seconds, "unit": "s", "processes": gpu_set.amounts.workers} | description
             yield f"{piece}, {part}", lambda row=row: row
 
     def few_samples(self) -> Path:
@@ -196,22 +196,22 @@ class Plan:
 
     def _do_rows(self, piece: str, file: Path) -> bool:
         """Appends the missing rows of a piece as they are measured; returns whether none has failed."""
-        known = {row["name"] for row in rows_in(file) if "failed" not in row}
+        done_names = {row["name"] for row in rows_in(file) if "failed" not in row}
         failed = 0
         for name, find in self.measurements(piece):
-            if (whole := f"gpu plan, {name}") in known:
+            if (full_name := f"gpu plan, {name}") in done_names:
                 continue
-            known.add(whole)
+            done_names.add(full_name)
             try:
-                found = find()
+                measurement = find()
             except Exception as error:
                 # The other rows are still worth measuring.
                 traceback.print_exc()
-                found = {"value": 0, "unit": "", "failed": f"{type(error).__name__}: {error}"}
-            row = {"name": whole} | found | origin(f"benchmarks/gpu_plan.sh OUT {piece}")
+                measurement = {"value": 0, "unit": "", "failed": f"{type(error).__name__}: {error}"}
+            row = {"name": full_name} | measurement | origin(f"benchmarks/gpu_plan.sh OUT {piece}")
             with file.open("a") as rows:
                 rows.write(json.dumps(row) + "\n")
-            print(told(row), flush=True)
+            print(format_row(row), flush=True)
             failed += "failed" in row
         return not failed
 
@@ -223,14 +223,14 @@ class Plan:
 
     def _settings(self, size: str, **changes: Any) -> list[str]:
         settings = self.scale.training(self._way(size), self.scale.encoders[-1]).model_dump(exclude_unset=True)
-        given = {key: value for key, value in (settings | changes).items() if value is not None}
-        return [word for key, value in given.items() for word in ("--set", f"training.{key}={json.dumps(value)}")]
+        values = {key: value for key, value in (settings | changes).items() if value is not None}
+        return [word for key, value in values.items() for word in ("--set", f"training.{key}={json.dumps(value)}")]
 
     def _way(self, size: str) -> Way:
         """Returns the fastest measured way of training."""
         rows = [row for row in rows_in(self.places.work / "speed" / "rows.jsonl") if row.get("size") == size]
-        said = max(rows, key=lambda row: row["value"])["way"] if rows else str(USUAL)
-        return next(way for way in WAYS if str(way) == said)
+        fastest = max(rows, key=lambda row: row["value"])["way"] if rows else str(USUAL)
+        return next(way for way in WAYS if str(way) == fastest)
 
     def _epochs(self, size: str, scheme: str, data: Path) -> float:
         """Returns the number of passes over the samples."""
@@ -264,11 +264,11 @@ class Plan:
         changes: Row = {"epochs": epochs, "save_interval": max(1, steps // 5), "learning_rate": 0.02}
         words += self._settings("resnet", **changes)
         with tempfile.TemporaryDirectory() as place:
-            whole, killed = Path(place) / "whole", Path(place) / "killed"
-            run(*words, "--out", str(whole))
+            uninterrupted, killed = Path(place) / "whole", Path(place) / "killed"
+            run(*words, "--out", str(uninterrupted))
             run(*words, "--out", str(killed), kill_when=lambda: any(killed.rglob("resume.safetensors")))
             run("train", "--resume", str(killed))
-            losses = [numbers_of(folder)["losses"][-1]["loss"]["all"] for folder in (whole, killed)]
+            losses = [numbers_of(folder)["losses"][-1]["loss"]["all"] for folder in (uninterrupted, killed)]
         row = {"value": round(losses[1], 4), "unit": "loss", "left_alone": round(losses[0], 4), "steps": steps}
         if not abs(losses[1] / losses[0] - 1) < 0.05:
             row["failed"] = f"expected about {losses[0]:.4f}, as when it is left alone"
@@ -302,10 +302,10 @@ def rows_in(file: Path) -> list[Row]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def told(row: Row) -> str:
+def format_row(row: Row) -> str:
     """Returns a row as a line of text."""
-    more = f": FAILED, {row['failed']}" if "failed" in row else ""
-    return f"{row['name']}: {row['value']:,} {row['unit']}{more}"
+    failure = f": FAILED, {row['failed']}" if "failed" in row else ""
+    return f"{row['name']}: {row['value']:,} {row['unit']}{failure}"
 
 
 def run(*words: str, kill_when: Callable[[], bool] | None = None) -> None:
@@ -341,12 +341,12 @@ def collect(folder: Path, *, is_recorded: bool) -> None:
     """Prints the transferred rows; appends new ones that have not failed to the results."""
     files = sorted(folder.rglob("*.jsonl"))
     for table in ("gpu", "chess"):
-        found = [row for file in files if file.name.endswith(ROWS) == (table == "chess") for row in rows_in(file)]
-        for row in found:
-            print(told(row))
-        known = latest(table)
+        rows = [row for file in files if file.name.endswith(ROWS) == (table == "chess") for row in rows_in(file)]
+        for row in rows:
+            print(format_row(row))
+        recorded = latest(table)
         if is_recorded:
-            append(table, [row for row in found if "failed" not in row and known.get(row["name"]) != row])
+            append(table, [row for row in rows if "failed" not in row and recorded.get(row["name"]) != row])
 
 
 def main() -> None:

@@ -86,11 +86,11 @@ def lay_core() -> None:
     # Function names are a sixth of it.
     if strip := shutil.which("strip"):
         subprocess.run([strip, str(FOLDER / "_core.abi3.so")], check=True)
-    found = importlib.metadata.distribution("moemcts")
-    about = FOLDER / "site" / f"moemcts-{found.version}.dist-info"
+    distribution = importlib.metadata.distribution("moemcts")
+    about = FOLDER / "site" / f"moemcts-{distribution.version}.dist-info"
     about.mkdir(parents=True, exist_ok=True)
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: moemcts\nVersion: {found.version}\n")
-    (about / "entry_points.txt").write_text(found.read_text("entry_points.txt") or "")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: moemcts\nVersion: {distribution.version}\n")
+    (about / "entry_points.txt").write_text(distribution.read_text("entry_points.txt") or "")
 
 
 def lay_packages(site: Path, version: str) -> None:
@@ -143,8 +143,8 @@ def text_of(file: Path) -> str:
 def without_names(games: str) -> str:
     """Returns games in PGN without comments, move numbers, and tags not used by an import."""
     lines = re.sub(r"\{[^}]*\}", "", games).splitlines()
-    kept = (line for line in lines if not line.startswith("[") or line.startswith(TAGS))
-    return "".join(f"{line if line.startswith('[') else _NUMBERS.sub('', line)}\n" for line in kept)
+    kept_lines = (line for line in lines if not line.startswith("[") or line.startswith(TAGS))
+    return "".join(f"{line if line.startswith('[') else _NUMBERS.sub('', line)}\n" for line in kept_lines)
 
 
 def lay_openings(file: Path) -> None:

@@ -58,11 +58,11 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found: list[dict[str, object]] = []
+    all_rows: list[dict[str, object]] = []
     for name in options.names or NETWORKS:
-        found += rows(name, options.seconds)
+        all_rows += rows(name, options.seconds)
     if options.record:
-        append("in_flight", found)
+        append("in_flight", all_rows)
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,11 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
     while time.perf_counter() - started < seconds or len(rates["self-play"]) < 3:
         for way, do in ways.items():
             rates[way].append(do())
-    found: list[dict[str, object]] = []
+    new_rows: list[dict[str, object]] = []
     for way, ours in rates.items():
         if way == "alone":
             continue
-        shares = [mine / raw for mine, raw in zip(ours, rates["alone"], strict=True)]
+        shares = [rate / raw for rate, raw in zip(ours, rates["alone"], strict=True)]
         row: dict[str, object] = {
             "name": f"{name} on {game.spec.name}, {subject.inference}, {way}",
             "value": round(statistics.median(shares), 3),
@@ -190,8 +190,8 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
             "seed": 0,
         }
         print(row, flush=True)
-        found.append(row)
-    return found
+        new_rows.append(row)
+    return new_rows
 
 
 class Enough(Exception):

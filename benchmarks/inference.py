@@ -102,23 +102,23 @@ def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, fl
     calibration, comparison = subject.positions.halves()
     shape = subject.positions.planes.shape[1:]
     model = quantised(subject.network, calibration.planes)
-    found: dict[str, Any] = {EAGER: Eager(subject.network)}
+    evaluators: dict[str, Any] = {EAGER: Eager(subject.network)}
     for pair in candidates(has_int8=True):
         with contextlib.suppress(MoemctsError):
             content = model if pair.precision == "int8" else None
-            found[f"{pair.backend} {pair.precision}"] = make(subject.network, shape, pair, model=content)
+            evaluators[f"{pair.backend} {pair.precision}"] = make(subject.network, shape, pair, model=content)
     everything = Positions(comparison.planes, comparison.legal, np.zeros(len(comparison), dtype=np.int64))
     exact = {
-        name: agreements(found[EAGER], evaluator, everything, ("all",))["all"].to_toml()
-        for name, evaluator in found.items()
+        name: agreements(evaluators[EAGER], evaluator, everything, ("all",))["all"].to_toml()
+        for name, evaluator in evaluators.items()
         if name != EAGER
     }
-    return found, exact
+    return evaluators, exact
 
 
 def rates(evaluators: Mapping[str, PlanesEvaluator], planes: FloatArray, seconds: float) -> dict[str, list[float]]:
     """Returns positions per second of processor time for every evaluator and round."""
-    found: dict[str, list[float]] = {name: [] for name in evaluators}
+    rates_by_name: dict[str, list[float]] = {name: [] for name in evaluators}
     for evaluator in evaluators.values():
         evaluator.evaluate_planes(planes)
     for _ in range(NUM_ROUNDS):
@@ -127,14 +127,14 @@ def rates(evaluators: Mapping[str, PlanesEvaluator], planes: FloatArray, seconds
             while (spent := time.process_time() - started) < seconds:
                 evaluator.evaluate_planes(planes)
                 amount += len(planes)
-            found[name].append(amount / spent)
-    return found
+            rates_by_name[name].append(amount / spent)
+    return rates_by_name
 
 
 def rows(subject: Subject, seconds: float) -> list[dict[str, object]]:
     """Measures a network with every evaluator and batch size; prints and returns the rows."""
     evaluators, exact = contenders(subject)
-    found: list[dict[str, object]] = []
+    new_rows: list[dict[str, object]] = []
     for batch in BATCHES:
         measured = rates(evaluators, subject.positions.planes[:batch], seconds)
         for name, values in measured.items():
@@ -159,8 +159,8 @@ def rows(subject: Subject, seconds: float) -> list[dict[str, object]]:
                 row["agreement"] = agrees
                 words = f"   top-1 {100 * agrees['top1']:5.1f} %, KL {agrees['kl']:.5f}, value {agrees['value']:.5f}"
             print(f"{row['name']:<75} {row['value']:>9,} positions/s  {ratio:5.1f} x{words}", flush=True)
-            found.append(row)
-    return found
+            new_rows.append(row)
+    return new_rows
 
 
 def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
@@ -169,7 +169,7 @@ def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
     game = plugins().game(NETWORKS[name])
     views = game.views([(state, state.active_players[0]) for state in random_positions(game, EACH)])
     shares = np.eye(3, dtype=np.float32)[np.random.default_rng(0).permutation(np.arange(EACH) % 3)]
-    found: list[dict[str, object]] = []
+    new_rows: list[dict[str, object]] = []
     for pair in candidates():
         with contextlib.suppress(MoemctsError):
             experts = [make(subject.network, subject.positions.planes.shape[1:], pair) for _ in range(3)]
@@ -186,25 +186,25 @@ def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
                 "seed": 0,
             }
             print(row["name"], row["value"], flush=True)
-            found.append(row)
-    return found
+            new_rows.append(row)
+    return new_rows
 
 
 def _turns(ways: Mapping[str, Callable[[], object]], seconds: float) -> list[float]:
     """Returns the ratios of the second function's processor time to the first's, per round."""
     for way in ways.values():
         way()
-    found = []
-    one, other = ways.values()
+    orders = []
+    first, second = ways.values()
     began = time.process_time()
-    while time.process_time() - began < NUM_ROUNDS * seconds or len(found) < NUM_ROUNDS:
+    while time.process_time() - began < NUM_ROUNDS * seconds or len(orders) < NUM_ROUNDS:
         marks = [time.process_time()]
-        for way in (one, other, other, one):
+        for way in (first, second, second, first):
             way()
             marks.append(time.process_time())
         spent = np.diff(marks)
-        found.append(float((spent[1] + spent[2]) / (spent[0] + spent[3])))
-    return found
+        orders.append(float((spent[1] + spent[2]) / (spent[0] + spent[3])))
+    return orders
 
 
 def main() -> None:
@@ -220,17 +220,17 @@ def main() -> None:
         if name not in NETWORKS:
             parser.error(f"expected one of {', '.join(NETWORKS)}, got {name!r}")
     torch.set_num_threads(1)
-    found: list[dict[str, object]] = []
+    all_rows: list[dict[str, object]] = []
     if options.each:
         for name in options.names or NETWORKS:
-            found += each_rows(name, options.seconds)
+            all_rows += each_rows(name, options.seconds)
     elif options.experts is not None:
-        found += rows(trained_subject(options.experts), options.seconds)
+        all_rows += rows(trained_subject(options.experts), options.seconds)
     else:
         for name in options.names or NETWORKS:
-            found += rows(random_subject(name), options.seconds)
+            all_rows += rows(random_subject(name), options.seconds)
     if options.record:
-        append("inference", found)
+        append("inference", all_rows)
 
 
 if __name__ == "__main__":

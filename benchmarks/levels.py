@@ -62,13 +62,13 @@ class Pairing:
 def agents_of(part: str, experts: str | None) -> list[str]:
     """Returns the agents of a part."""
     if part == "levels":
-        own = ["flat?playouts=2048", "uct?simulations=2048", "alpha-beta?depth=3", "alpha-beta?depth=5"]
-        return [*own, *([f"{experts}?simulations=2048&leaves=8"] if experts else [])]
+        named = ["flat?playouts=2048", "uct?simulations=2048", "alpha-beta?depth=3", "alpha-beta?depth=5"]
+        return [*named, *([f"{experts}?simulations=2048&leaves=8"] if experts else [])]
     if part == "search":
-        own = ["random", *(f"flat?playouts={n}" for n in SIMULATIONS), *(f"uct?simulations={n}" for n in SIMULATIONS)]
-        return [*own, *([f"{experts}?simulations={n}&leaves=8" for n in SIMULATIONS] if experts else [])]
-    own = [f"flat?seconds={SECONDS}", f"uct?seconds={SECONDS}", f"alpha-beta?seconds={SECONDS}"]
-    return [*own, *([f"{experts}?seconds={SECONDS}&leaves=8"] if experts else [])]
+        named = ["random", *(f"flat?playouts={n}" for n in SIMULATIONS), *(f"uct?simulations={n}" for n in SIMULATIONS)]
+        return [*named, *([f"{experts}?simulations={n}&leaves=8" for n in SIMULATIONS] if experts else [])]
+    named = [f"flat?seconds={SECONDS}", f"uct?seconds={SECONDS}", f"alpha-beta?seconds={SECONDS}"]
+    return [*named, *([f"{experts}?seconds={SECONDS}&leaves=8"] if experts else [])]
 
 
 def engines(game: str, levels: Sequence[int]) -> list[str]:
@@ -84,12 +84,12 @@ def pairings(
     parts: Sequence[str], game: str, levels: Sequence[int], experts: str | None, agents: Sequence[str] = ()
 ) -> list[Pairing]:
     """Returns all matches, of the given agents or of those of each part."""
-    found = []
+    matches = []
     for part in parts:
         names = agents or agents_of(part, experts)
         pairs = [(a, b) for a in names for b in engines(game, levels)] if part == "levels" else combinations(names, 2)
-        found += [Pairing(part, pair) for pair in pairs]
-    return found
+        matches += [Pairing(part, pair) for pair in pairs]
+    return matches
 
 
 def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> dict[Pairing, DuelResult]:
@@ -139,9 +139,9 @@ class _Match:
         return duel_schedule(self._game, self._agents, num_games=2 * num_pairs, openings=self._openings)
 
 
-def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dict[str, object]]:
+def rows(game: str, results: dict[Pairing, DuelResult], seed: int) -> Iterator[dict[str, object]]:
     """Yields a row per match, and a row per agent of a round robin."""
-    for match, result in found.items():
+    for match, result in results.items():
         name, other = match.names
         losses, draws, wins = result.counts(name)
         elo = result.elo(name)
@@ -151,14 +151,14 @@ def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dic
         row |= {"games": len(result.informative), "wins": wins, "draws": draws, "losses": losses, "seed": seed}
         yield row | {"failures": sum(bool(record.failure) for record in result.records)}
     for part in ("search", "time"):
-        rankings = [ranking for match, one in found.items() if match.part == part for ranking in one.rankings()]
+        rankings = [ranking for match, result in results.items() if match.part == part for ranking in result.rankings()]
         if not rankings:
             continue
         for agent in fit_ratings(rankings).to_json()["agents"]:
             row = {"name": f"{game}, {part}, rating: {agent['name']}", "game": game, "value": round(agent["elo"], 1)}
             low, high = agent["elo"] - agent["error"], agent["elo"] + agent["error"]
             row |= {"unit": "Elo against the mean", "interval": [round(low, 1), round(high, 1)], "seed": seed}
-            yield row | {"games": sum(any(agent["name"] in group for group in one.groups) for one in rankings)}
+            yield row | {"games": sum(any(agent["name"] in group for group in ranking.groups) for ranking in rankings)}
 
 
 def main() -> None:
@@ -175,8 +175,8 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     matches = pairings(options.parts or PARTS, options.game, options.levels, options.experts, options.agent or ())
-    found = play(plugins().game(options.game), matches, 60 * options.minutes, options.seed)
-    table = list(rows(options.game, found, options.seed))
+    results = play(plugins().game(options.game), matches, 60 * options.minutes, options.seed)
+    table = list(rows(options.game, results, options.seed))
     if options.experts:
         # Paths on this machine are meaningless to others.
         table = [row | {"name": str(row["name"]).replace(options.experts, options.label)} for row in table]

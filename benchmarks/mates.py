@@ -48,12 +48,12 @@ def row(name: str, results: list[SearchResult], about: dict[str, Any]) -> dict[s
     proven = [result for result in results if result.plies_left is not None and result.value == 1]
     costs = [result.num_simulations for result in proven]
     nodes = [result.num_nodes for result in proven]
-    found = {"name": name, "value": len(costs), "unit": f"mates proven of {len(results)}", "seed": 0}
+    values = {"name": name, "value": len(costs), "unit": f"mates proven of {len(results)}", "seed": 0}
     summary = {
         "median_simulations": statistics.median(costs) if costs else None,
         "most_simulations": max(costs, default=0),
     }
-    return found | about | summary | {"most_nodes": max(nodes, default=0)}
+    return values | about | summary | {"most_nodes": max(nodes, default=0)}
 
 
 def main() -> None:
@@ -82,11 +82,11 @@ def main() -> None:
             results = solve(game, fens, config, evaluators[evaluator])
             share = f"a look for proofs per {options.proof_interval}" if options.proof_interval else "none for proofs"
             about = {"simulations": options.simulations, "proof_interval": options.proof_interval}
-            found = row(f"mates in three, {evaluator} evaluator, untried as {urgency}, {share}", results, about)
-            costs = [found[key] for key in ("median_simulations", "most_simulations", "most_nodes")]
-            print(f"{found['name']:<80} {found['value']:>3}", *costs, flush=True)
+            values = row(f"mates in three, {evaluator} evaluator, untried as {urgency}, {share}", results, about)
+            costs = [values[key] for key in ("median_simulations", "most_simulations", "most_nodes")]
+            print(f"{values['name']:<80} {values['value']:>3}", *costs, flush=True)
             if options.record:
-                append("mates", [found])
+                append("mates", [values])
 
 
 if __name__ == "__main__":

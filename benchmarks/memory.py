@@ -67,18 +67,18 @@ def main() -> None:
         for position in options.positions:
             for nodes in options.nodes:
                 command = [sys.executable, __file__, "--one", position, str(nodes)]
-                done = subprocess.run(command, env=paths_of(folder), capture_output=True, text=True, check=True)
-                found = json.loads(done.stdout)
+                process = subprocess.run(command, env=paths_of(folder), capture_output=True, text=True, check=True)
+                measurements = json.loads(process.stdout)
                 whose = "" if folder == ROOT else ", before"
-                print(f"{position}{whose}, {nodes:,} nodes: {found}", flush=True)
+                print(f"{position}{whose}, {nodes:,} nodes: {measurements}", flush=True)
                 rows.append(
                     {
                         "name": f"memory of a tree, chess, {position}, {nodes:,} nodes{whose}",
-                        "value": round(found["now"]),
+                        "value": round(measurements["now"]),
                         "unit": "bytes per node",
                         "seed": 0,
-                        "peak": round(found["peak"]),
-                        "seconds": round(found["seconds"], 2),
+                        "peak": round(measurements["peak"]),
+                        "seconds": round(measurements["seconds"], 2),
                         "of": commit(folder),
                     }
                 )

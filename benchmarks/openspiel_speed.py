@@ -85,18 +85,18 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
     for name in GAMES:
-        found = {
+        rates = {
             "ours, constant, one leaf at a time": ours(name, lambda game: UniformEvaluator(game.spec), 1),
             "ours, constant, 8 leaves at a time": ours(name, lambda game: UniformEvaluator(game.spec), 8),
             "OpenSpiel in Python, constant": python(name),
             "ours, playout": ours(name, lambda game: RolloutEvaluator(game.spec, num_rollouts=1, seed=0), 1),
             "OpenSpiel in C++, playout": compiled(name),
         }
-        for what, value in found.items():
-            reference = found["ours, playout" if "playout" in what else "ours, constant, one leaf at a time"]
-            row = {"game": name, "search": what, "value": round(value), "unit": "simulations/s"}
-            rows.append({"name": f"{name}: {what}", **row, "ratio": round(value / reference, 3), "seed": 0})
-            print(f"{name}: {what}: {value:,.0f} simulations/s, {value / reference:.2f}")
+        for implementation, value in rates.items():
+            reference = rates["ours, playout" if "playout" in implementation else "ours, constant, one leaf at a time"]
+            row = {"game": name, "search": implementation, "value": round(value), "unit": "simulations/s"}
+            rows.append({"name": f"{name}: {implementation}", **row, "ratio": round(value / reference, 3), "seed": 0})
+            print(f"{name}: {implementation}: {value:,.0f} simulations/s, {value / reference:.2f}")
     if options.record:
         record.append("openspiel", rows)
 

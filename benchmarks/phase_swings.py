@@ -115,12 +115,12 @@ def summary(
     """Yields a row for each phase, and one for all of them."""
     columns = {name: gains[:, number] for number, name in enumerate(gate.phase_names)} | {"all": gains.sum(axis=1)}
     for phase, column in columns.items():
-        found = mean_interval(column, clusters)
+        estimate = mean_interval(column, clusters)
         yield {
             "name": f"{options.name}, {phase}",
-            "value": round(100 * found.mean, 2),
+            "value": round(100 * estimate.mean, 2),
             "unit": "points of 100 per game",
-            "interval": [round(100 * end, 2) for end in (found.low, found.high)],
+            "interval": [round(100 * end, 2) for end in (estimate.low, estimate.high)],
             "games": len(column),
             "phase": phase,
             "judge": options.judge,

@@ -38,16 +38,16 @@ def chess() -> Iterator[Whisker]:
     Experts that start from one trained network come after others with as many positions; below are those with other
     planes and experts by gates other than Lichess'.
     """
-    found = {}
+    bars = {}
     for rows in comparisons():
         for row in rows:
             scheme, _, gate = row["arm"].partition(" by ")
             if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(tuple(NETWORKS)):
                 before = row.get("start_samples", 0)
-                what = (-before - row["samples_per_pass"], -before, row.get("game", ""), gate)
-                found.setdefault((*what, size_of(row["network"])), row)
+                sort_key = (-before - row["samples_per_pass"], -before, row.get("game", ""), gate)
+                bars.setdefault((*sort_key, size_of(row["network"])), row)
     shown = None
-    for (samples, before, game, gate, _), row in sorted(found.items()):
+    for (samples, before, game, gate, _), row in sorted(bars.items()):
         elo = elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         note = f"{about}, {row['games']:,} games"

@@ -44,9 +44,9 @@ def main() -> None:
     dataset = dataset.take(np.linspace(0, len(dataset) - 1, min(options.positions, len(dataset))).astype(np.int64))
     rows: list[dict[str, object]] = []
     for name, folder in zip(options.name, options.experts, strict=True):
-        found = shape_of(load_experts(Path(folder), game, plugins()), dataset)
+        shape = shape_of(load_experts(Path(folder), game, plugins()), dataset)
         seed = read_toml(Path(folder) / MANIFEST)["seed"]
-        rows.append({"name": name, "game": options.game, "seed": seed, "positions": len(dataset), **found})
+        rows.append({"name": name, "game": options.game, "seed": seed, "positions": len(dataset), **shape})
         print(*rows[-1].values())
     if options.record:
         append("policies", rows)

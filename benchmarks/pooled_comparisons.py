@@ -37,13 +37,13 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
     for row in sorted(rows, key=lambda row: row["seed"]):
         if "pooled" not in row:
             sets.setdefault(re.sub(r" --seeds? \d+", "", row["command"]), []).append(row)
-    found = [one for one in sets.values() if len({row["command"] for row in one}) > 1]
-    for one in found:
-        ranges = sorted({(row["seed"], row["seed"] + row["seeds"]) for row in one})
+    groups = [group for group in sets.values() if len({row["command"] for row in group}) > 1]
+    for group in groups:
+        ranges = sorted({(row["seed"], row["seed"] + row["seeds"]) for row in group})
         for (_, end), (start, _) in itertools.pairwise(ranges):
             if end != start:
                 raise ValueError(f"expected seeds that follow on one another, got {start} after {end - 1}")
-    return found
+    return groups
 
 
 def pooled(rows: Sequence[Row]) -> list[Row]:
@@ -52,16 +52,16 @@ def pooled(rows: Sequence[Row]) -> list[Row]:
     same: dict[str, list[Row]] = {}
     for row in rows:
         same.setdefault(_SEEDS.sub("", row["name"]), []).append(row)
-    found = []
+    pooled_rows = []
     for name, parts in same.items():
         if len(parts) != len(commands):
             continue
         first, num_seeds = parts[0]["seed"], sum(part["seeds"] for part in parts)
         joined = _loss(parts) if parts[0]["kind"] == "loss" else _match(parts)
         seeds = {"name": f"{name}, seeds {first} to {first + num_seeds - 1}", "seed": first, "seeds": num_seeds}
-        kept = {key: value for key, value in parts[0].items() if key not in OWN}
-        found.append({**kept, **joined, **seeds, "pooled": commands})
-    return found
+        shared = {key: value for key, value in parts[0].items() if key not in OWN}
+        pooled_rows.append({**shared, **joined, **seeds, "pooled": commands})
+    return pooled_rows
 
 
 def _loss(parts: Sequence[Row]) -> dict[str, object]:
@@ -71,7 +71,7 @@ def _loss(parts: Sequence[Row]) -> dict[str, object]:
 
 def _match(parts: Sequence[Row]) -> dict[str, object]:
     counts = {key: sum(part[key] for part in parts) for key in COUNTS}
-    found = pooled_scores(
+    estimate = pooled_scores(
         [
             Part(
                 name=part["name"],
@@ -84,13 +84,13 @@ def _match(parts: Sequence[Row]) -> dict[str, object]:
         ]
     )
     return {
-        "value": round(EloRange.of(found.mean, found.interval).difference, 1),
-        "score": found.mean,
-        "score_interval": list(found.interval),
-        "own_score_interval": list(found.own_interval),
-        "own_score_variance": found.own_variance,
-        "elo_by_seed": [one for part in parts for one in part["elo_by_seed"]],
-        "scores_by_seed": list(found.seed_means),
+        "value": round(EloRange.of(estimate.mean, estimate.interval).difference, 1),
+        "score": estimate.mean,
+        "score_interval": list(estimate.interval),
+        "own_score_interval": list(estimate.own_interval),
+        "own_score_variance": estimate.own_variance,
+        "elo_by_seed": [elo for part in parts for elo in part["elo_by_seed"]],
+        "scores_by_seed": list(estimate.seed_means),
         **counts,
     }
 
@@ -101,13 +101,13 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     try:
-        found = [row for rows in alike(list(latest("chess").values())) for row in pooled(rows)]
+        pooled_rows = [row for rows in alike(list(latest("chess").values())) for row in pooled(rows)]
     except ValueError as error:
         raise SystemExit(str(error)) from None
-    for row in found:
+    for row in pooled_rows:
         print(row["name"], row["value"], row.get("score_interval", ""))
     if options.record:
-        append("chess", found)
+        append("chess", pooled_rows)
 
 
 if __name__ == "__main__":

@@ -46,13 +46,13 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
     for row in sorted(rows, key=lambda row: row["seed"]):
         if "by training" in row and "pooled" not in row:
             sets.setdefault(_set_of(row), []).append(row)
-    found = {name: one for name, one in sets.items() if len(one) > 1}
-    for one in found.values():
-        _check_alike(one)
-        for row, following in itertools.pairwise(one):
+    groups = {name: group for name, group in sets.items() if len(group) > 1}
+    for group in groups.values():
+        _check_alike(group)
+        for row, following in itertools.pairwise(group):
             if (end := row["seed"] + len(row["by training"])) != following["seed"]:
                 raise ValueError(f"expected openings from {end} on, got {following['seed']} in {following['name']!r}")
-    return list(found.values())
+    return list(groups.values())
 
 
 def of_any_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -61,30 +61,30 @@ def of_any_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
     Raises ValueError if settings differ.
     """
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for name, of in OF_ANY_LENGTH.items():
         parts = [row for row in rows if "pooled" not in row and _set_of(row) in of]
         if len({_set_of(row) for row in parts}) == len(of):
             _check_alike(parts)
-            found[name] = sorted(parts, key=lambda row: row["seed"])
-    return found
+            groups[name] = sorted(parts, key=lambda row: row["seed"])
+    return groups
 
 
 def pooled(rows: Sequence[Row], name: str = "") -> Row:
     """Returns the row of all trainings of a set, by default under their common name."""
-    found = pooled_scores([Part.of_duels(row) for row in rows])
-    elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
+    estimate = pooled_scores([Part.of_duels(row) for row in rows])
+    elo, own = (EloRange.of(estimate.mean, interval) for interval in (estimate.interval, estimate.own_interval))
     return {
-        "name": f"{name or _set_of(rows[0])}, {format_count(found.num_seeds, 'training')}",
+        "name": f"{name or _set_of(rows[0])}, {format_count(estimate.num_seeds, 'training')}",
         "value": round(elo.difference, 1),
         "unit": rows[0]["unit"],
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
         "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],
         "counts": [sum(counts) for counts in zip(*(row["counts"] for row in rows), strict=True)],
         "games": sum(row["games"] for row in rows),
-        "by training": [one for row in rows for one in row["by training"]],
-        "scores by training": list(found.seed_means),
-        "own variance": found.own_variance,
+        "by training": [elo for row in rows for elo in row["by training"]],
+        "scores by training": list(estimate.seed_means),
+        "own variance": estimate.own_variance,
         "duplicates": sum(row["duplicates"] for row in rows),
         "simulations": rows[0]["simulations"],
         "seed": rows[0]["seed"],
@@ -104,8 +104,8 @@ def _check_alike(rows: Sequence[Row]) -> None:
 
 def _settings(row: Row) -> tuple[object, ...]:
     """Returns the settings of a duel by its command; the words before its first option are its name."""
-    given = {option: value for option, value in _OPTION.findall(row["command"]) if option not in MAY_DIFFER}
-    return row["simulations"], *sorted(given.items())
+    options = {option: value for option, value in _OPTION.findall(row["command"]) if option not in MAY_DIFFER}
+    return row["simulations"], *sorted(options.items())
 
 
 def main() -> None:
@@ -115,14 +115,14 @@ def main() -> None:
     options = parser.parse_args()
     try:
         duels = list(latest("duels").values())
-        found = [pooled(rows) for rows in alike(duels)]
-        found += [pooled(rows, name) for name, rows in of_any_length(duels).items()]
+        pooled_rows = [pooled(rows) for rows in alike(duels)]
+        pooled_rows += [pooled(rows, name) for name, rows in of_any_length(duels).items()]
     except ValueError as error:
         raise SystemExit(str(error)) from None
-    for row in found:
+    for row in pooled_rows:
         print(row["name"], row["value"], row["interval"], row["games"], row["by training"])
     if options.record:
-        append("duels", found)
+        append("duels", pooled_rows)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
 
     Raises ValueError for runs that differ in more than their seeds, share a seed, or lack a setting that has to agree.
     """
-    found: list[Row] = []
+    pooled_rows: list[Row] = []
     for key in runs[0]:
         if not all(key in run for run in runs):
             continue
@@ -54,13 +54,13 @@ def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
         pair = f"{arm} over {over}" if over else arm
         row = {"name": named(f"{rows[0]['game']}, {pair}, {kind}", label), "label": label}
         row |= {"over": over} if over else {}
-        row |= {what: rows[0][what] for what in ALIKE} | {what: sum(one[what] for one in rows) for what in COUNTS}
+        row |= {key: rows[0][key] for key in ALIKE} | {key: sum(other[key] for other in rows) for key in COUNTS}
         row |= {"value": round(row["wins"] / row["games"], 4), "unit": rows[0]["unit"]}
         against = [run.get((over or SINGLE, "", kind)) for run in runs]
         row |= {"interval": list(wilson_interval(row["wins"], row["games"])), "difference": _difference(rows, against)}
-        row |= {"seed": seeds[0], "seeds": seeds, "pooled": [one["label"] for one in rows]}
-        found.append(row | {"run_command": "; ".join(one["run_command"] for one in rows)})
-    return found
+        row |= {"seed": seeds[0], "seeds": seeds, "pooled": [other["label"] for other in rows]}
+        pooled_rows.append(row | {"run_command": "; ".join(other["run_command"] for other in rows)})
+    return pooled_rows
 
 
 def key_of(row: Row) -> Key:
@@ -74,34 +74,34 @@ def settings_of(command: str) -> dict[str, str]:
     Arms are left out, except for what their names do not contain: the first network, and the gates if there are several
     schemes.
     """
-    given: dict[str, list[str]] = {}
+    options: dict[str, list[str]] = {}
     option = ""
     for word in shlex.split(command):
         if word.startswith("--"):
             option = word.removeprefix("--")
         elif option == "set":
             path, _, value = word.partition("=")
-            given[path] = [value]
+            options[path] = [value]
         else:
-            given.setdefault(option, []).append(word)
-    if len(given.pop("scheme", [])) < 2:
-        given.pop("gate", None)
-    given.pop("single-network", None)
-    given["first network"] = given.pop("network", [])[:1]
-    return {option: " ".join(words) for option, words in given.items() if option not in MAY_DIFFER}
+            options.setdefault(option, []).append(word)
+    if len(options.pop("scheme", [])) < 2:
+        options.pop("gate", None)
+    options.pop("single-network", None)
+    options["first network"] = options.pop("network", [])[:1]
+    return {option: " ".join(words) for option, words in options.items() if option not in MAY_DIFFER}
 
 
 def _check_alike(rows: Sequence[Row]) -> None:
     for row in rows:
         if "pooled" in row:
             raise ValueError(f"expected runs, got {row['label']!r}, which is pooled of others already")
-        if missing := [what for what in (*ALIKE, *COUNTS, "run_command") if what not in row]:
+        if missing := [key for key in (*ALIKE, *COUNTS, "run_command") if key not in row]:
             raise ValueError(f"expected rows that say {', '.join(missing)}, got {row.get('name')!r} without")
-    said = [{what: row[what] for what in ALIKE} | settings_of(row["run_command"]) for row in rows]
-    for what in dict.fromkeys(what for one in said for what in one):
-        values = [one.get(what, "none") for one in said]
+    settings = [{key: row[key] for key in ALIKE} | settings_of(row["run_command"]) for row in rows]
+    for key in dict.fromkeys(key for row_settings in settings for key in row_settings):
+        values = [row_settings.get(key, "none") for row_settings in settings]
         if len(set(values)) > 1:
-            raise ValueError(f"expected runs with one {what}, got {', '.join(map(str, values))}")
+            raise ValueError(f"expected runs with one {key}, got {', '.join(map(str, values))}")
 
 
 def _difference(rows: Sequence[Row], against: Sequence[Row | None]) -> dict[str, object] | None:
@@ -115,9 +115,9 @@ def _difference(rows: Sequence[Row], against: Sequence[Row | None]) -> dict[str,
         for variance in [_of_games(row, other)] * len(row["difference"]["seed_means"])
     ]
     pairs = sum(row["difference"]["num_pairs"] for row in rows)
-    found = pooled_interval(means, variances, num_observations=pairs, num_clusters=pairs)
-    told = {"wins": found.mean, "interval": list(found.interval), "own_variance": found.own_variance}
-    return told | {"num_pairs": pairs, "seed_means": means, "p_value": sign_flip_test(means)}
+    estimate = pooled_interval(means, variances, num_observations=pairs, num_clusters=pairs)
+    values = {"wins": estimate.mean, "interval": list(estimate.interval), "own_variance": estimate.own_variance}
+    return values | {"num_pairs": pairs, "seed_means": means, "p_value": sign_flip_test(means)}
 
 
 def _of_games(row: Row, other: Row | None) -> float:
@@ -126,19 +126,19 @@ def _of_games(row: Row, other: Row | None) -> float:
     Earlier rows do not have it. For these it is derived from their interval if that is wider than the differences
     between seeds imply; otherwise that is an upper bound, and so is the variance with unpaired games.
     """
-    found, num_seeds = row["difference"], len(row["difference"]["seed_means"])
-    if "own_variance" in found:
-        return float(found["own_variance"]) * num_seeds
-    margin = max(found["interval"][1] - found["wins"], found["wins"] - found["interval"][0])
+    difference, num_seeds = row["difference"], len(row["difference"]["seed_means"])
+    if "own_variance" in difference:
+        return float(difference["own_variance"]) * num_seeds
+    margin = max(difference["interval"][1] - difference["wins"], difference["wins"] - difference["interval"][0])
     if num_seeds == 1:
         # There are fewer boards than pairs of games, so the quantile used is smaller and the variance larger.
-        return float((margin / t_quantile(0.975, found["num_pairs"])) ** 2)
-    told = (margin / t_quantile(0.975, num_seeds - 1)) ** 2 * num_seeds
-    between = statistics.variance(found["seed_means"])
-    if other is None or told > between * (1 + ROUNDING):
-        return float(told)
+        return float((margin / t_quantile(0.975, difference["num_pairs"])) ** 2)
+    variance = (margin / t_quantile(0.975, num_seeds - 1)) ** 2 * num_seeds
+    between = statistics.variance(difference["seed_means"])
+    if other is None or variance > between * (1 + ROUNDING):
+        return float(variance)
     shares = [one["wins"] / one["games"] for one in (row, other)]
-    return float(min(told, sum(share * (1 - share) for share in shares) * num_seeds / row["games"]))
+    return float(min(variance, sum(share * (1 - share) for share in shares) * num_seeds / row["games"]))
 
 
 def main() -> None:
@@ -148,21 +148,21 @@ def main() -> None:
     parser.add_argument("--label", required=True, help="of the rows")
     add_option(parser)
     options = parser.parse_args()
-    known = latest("strength").values()
+    recorded = latest("strength").values()
     # Rows without training seeds belong to no network.
-    trained = [row for row in known if "training_seeds" in row]
+    trained = [row for row in recorded if "training_seeds" in row]
     runs = [{key_of(row): row for row in trained if row.get("label") == one} for one in options.runs]
     for label, run in zip(options.runs, runs, strict=True):
         if not run:
             raise SystemExit(f"no rows with the label {label!r}")
     try:
-        found = pooled(runs, options.label)
+        pooled_rows = pooled(runs, options.label)
     except ValueError as error:
         raise SystemExit(str(error)) from None
-    for row in found:
+    for row in pooled_rows:
         print(row["name"], row["value"], row["interval"], row["games"], row["difference"])
     if options.record:
-        append("strength", found)
+        append("strength", pooled_rows)
 
 
 if __name__ == "__main__":

@@ -34,12 +34,12 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
         if row["unit"] == "Elo" and "own variance" in row and "pooled" not in row:
             head, _, _ = row["name"].partition(" over ")
             sets.setdefault(repr([head, *map(row.get, ALIKE)]), []).append(row)
-    found = [one for one in sets.values() if len(one) > 1]
-    for one in found:
-        seeds = [seed for row in one for seed in range(row["seed"], row["seed"] + row["seeds"])]
+    groups = [group for group in sets.values() if len(group) > 1]
+    for group in groups:
+        seeds = [seed for row in group for seed in range(row["seed"], row["seed"] + row["seeds"])]
         if len(set(seeds)) < len(seeds):
-            raise ValueError(f"expected every seed once, got {seeds} of {one[0]['name']!r}")
-    return found
+            raise ValueError(f"expected every seed once, got {seeds} of {group[0]['name']!r}")
+    return groups
 
 
 def pooled(rows: Sequence[Row]) -> Row:
@@ -54,23 +54,23 @@ def pooled(rows: Sequence[Row]) -> Row:
         )
         for row in rows
     ]
-    found = pooled_scores(parts)
-    elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
+    estimate = pooled_scores(parts)
+    elo, own = (EloRange.of(estimate.mean, interval) for interval in (estimate.interval, estimate.own_interval))
     head, _, _ = rows[0]["name"].partition(" over ")
     weights = [row["seeds"] for row in rows]
     return {
-        "name": f"{head} over single, {format_count(found.num_seeds, 'training')}, from random weights",
+        "name": f"{head} over single, {format_count(estimate.num_seeds, 'training')}, from random weights",
         "value": round(elo.difference, 1),
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
         "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],
-        "by seed": [one for row in rows for one in row["by seed"]],
-        "scores by training": list(found.seed_means),
-        "own variance": found.own_variance,
-        "counts": [one for row in rows for one in row["counts"]],
+        "by seed": [elo for row in rows for elo in row["by seed"]],
+        "scores by training": list(estimate.seed_means),
+        "own variance": estimate.own_variance,
+        "counts": [counts for row in rows for counts in row["counts"]],
         "games": sum(row["games"] for row in rows),
         "samples": {
-            one: round(statistics.fmean([row["samples"][one] for row in rows], weights=weights))
-            for one in rows[0]["samples"]
+            arm: round(statistics.fmean([row["samples"][arm] for row in rows], weights=weights))
+            for arm in rows[0]["samples"]
         },
         **{key: rows[0][key] for key in ALIKE if key in rows[0]},
         "seed": rows[0]["seed"],
@@ -84,11 +84,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()
-    found = [pooled(rows) for rows in alike(list(latest(TABLE).values()))]
-    for row in found:
+    pooled_rows = [pooled(rows) for rows in alike(list(latest(TABLE).values()))]
+    for row in pooled_rows:
         print(f"{row['name']}: {row['value']:+z.1f} {row['interval']} of {row['games']} games")
     if options.record:
-        append(TABLE, found)
+        append(TABLE, pooled_rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
 from measuring.record import add_option, append, without_places
-from measuring.tested_duels import tested_duel, told
+from measuring.tested_duels import duel_statistics, tested_duel
 
 from moemcts.arena import Conditions
 from moemcts.arena.rating import Sprt
@@ -66,7 +66,7 @@ def main() -> None:
     about = f"{manifest['network']} on {manifest['game']}, {options.simulations} simulations"
     row: dict[str, object] = {
         "name": f"{options.precision} against float32, {about}",
-        **told(result),
+        **duel_statistics(result),
         "backend": options.backend,
         "seed": options.seed,
     }

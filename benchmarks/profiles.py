@@ -168,11 +168,11 @@ def summed(report: str) -> tuple[Counter[str], Counter[str]]:
     shares: Counter[str] = Counter()
     functions: Counter[str] = Counter()
     for line in report.splitlines():
-        found = re.match(r"\s*(\d+)\s+(\S+)\s+\[[.k]\]\s+(.*\S)", line)
-        if found:
-            number, place = int(found[1]), f"{found[2]} {found[3]}"
+        match = re.match(r"\s*(\d+)\s+(\S+)\s+\[[.k]\]\s+(.*\S)", line)
+        if match:
+            number, place = int(match[1]), f"{match[2]} {match[3]}"
             shares[next((part for part, pattern in PARTS.items() if re.search(pattern, place)), REST)] += number
-            functions[f"{found[3]} ({found[2].split('.')[0]})"] += number
+            functions[f"{match[3]} ({match[2].split('.')[0]})"] += number
     return shares, functions
 
 

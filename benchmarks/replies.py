@@ -48,13 +48,13 @@ def play(game: Game, opponent: str, simulations: int, num_games: int, seed: int,
 def rows(result: MatchResult, opponent: str, simulations: int, seed: int) -> list[dict[str, Any]]:
     """Returns the win rate of each kind of replies, and the paired difference."""
     about = {"game": result.game, "opponent": opponent, "simulations": simulations, "seed": seed}
-    found: list[dict[str, Any]] = []
+    new_rows: list[dict[str, Any]] = []
     for kind in KINDS:
         tally = result.summary(kind).tally
         row = {"name": f"{result.game}, replies {kind}, {simulations} simulations", "value": round(tally.win_rate, 4)}
         row |= {"unit": "share of games won", "interval": [round(bound, 4) for bound in tally.win_interval]}
         row |= {"games": tally.num_games, "wins": tally.wins, "ties": tally.ties, "losses": tally.losses}
-        found.append(row | about)
+        new_rows.append(row | about)
     difference = result.difference("drawn")
     row = {
         "name": f"{result.game}, drawn less kept, {simulations} simulations",
@@ -62,7 +62,7 @@ def rows(result: MatchResult, opponent: str, simulations: int, seed: int) -> lis
     }
     row |= {"unit": "difference of shares won", "interval": [round(bound, 4) for bound in difference.wins.interval]}
     row |= {"games": difference.wins.num_observations, "p_value": difference.p_value}
-    return [*found, row | about]
+    return [*new_rows, row | about]
 
 
 def main() -> None:
@@ -83,11 +83,11 @@ def main() -> None:
         for simulations in options.simulations:
             path = folder / f"{options.game}-{simulations}.jsonl"
             result = play(game, options.opponent, simulations, options.games, options.seed, path)
-            found = rows(result, options.opponent, simulations, options.seed)
-            for row in found:
+            new_rows = rows(result, options.opponent, simulations, options.seed)
+            for row in new_rows:
                 print(f"{row['name']:<50} {row['value']:>8} {row['interval']} of {row['games']}", flush=True)
             if options.record:
-                append("replies", found)
+                append("replies", new_rows)
 
 
 if __name__ == "__main__":

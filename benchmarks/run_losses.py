@@ -21,22 +21,22 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
     numbers = json.loads((run / "report" / "numbers.json").read_text())
     config, differences = numbers["config"], numbers["searched"].get("differences", {})
     command = command_of(json.loads((run / "env.json").read_text())["command"][1:], config)
-    found: list[dict[str, object]] = []
+    new_rows: list[dict[str, object]] = []
     for arm, (single, *_, experts) in numbers["losses"].items():
         counts = {phase: count for phase, count in experts["counts"].items() if phase != "all"}
         row: dict[str, object] = {"name": named(f"{config['game']}, experts by {arm}", label), "label": label}
         row |= {"game": config["game"], "arm": arm, "scheme": ", ".join(config["schemes"])}
         row |= {"shares": {phase: round(count / sum(counts.values()), 3) for phase, count in counts.items()}}
-        for name, one in (("", experts), ("single ", single)):
-            policy, value = one["policy"]["all"], one["value"]["all"]
-            whole = config["training"]["policy_weight"] * policy + config["training"]["value_weight"] * value
-            row |= {f"{name}loss": round(whole, 4), f"{name}accuracy": round(one["accuracy"]["all"], 4)}
+        for name, networks in (("", experts), ("single ", single)):
+            policy, value = networks["policy"]["all"], networks["value"]["all"]
+            total_loss = config["training"]["policy_weight"] * policy + config["training"]["value_weight"] * value
+            row |= {f"{name}loss": round(total_loss, 4), f"{name}accuracy": round(networks["accuracy"]["all"], 4)}
             row |= {f"{name}policy loss": round(policy, 4), f"{name}value loss": round(value, 4)}
         row |= {"policy_weight": config["training"]["policy_weight"], "network": config["network"]}
         row |= {"difference": differences.get(arm), "simulations": config["search"]["simulations"]}
         row |= {"games": config["num_seeds"] * config["match"]["games"], "training_seeds": config["num_seeds"]}
-        found.append(row | {"seed": config["seed"], "run_command": command})
-    return found
+        new_rows.append(row | {"seed": config["seed"], "run_command": command})
+    return new_rows
 
 
 def main() -> None:
@@ -47,11 +47,11 @@ def main() -> None:
     parser.add_argument("--commit", help="that of the program that made the run, where it is not this one")
     add_option(parser)
     options = parser.parse_args()
-    found = rows(options.run, options.label)
-    for row in found:
+    new_rows = rows(options.run, options.label)
+    for row in new_rows:
         print(row["arm"], row["shares"], row["loss"], row["single loss"], row["difference"])
     if options.record:
-        append("run_losses", [row | ({"commit": options.commit} if options.commit else {}) for row in found])
+        append("run_losses", [row | ({"commit": options.commit} if options.commit else {}) for row in new_rows])
 
 
 if __name__ == "__main__":

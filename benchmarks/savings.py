@@ -58,19 +58,20 @@ def main() -> None:
     seconds: dict[str, list[float]] = {name: [] for name in OPTIONS}
     for _ in range(options.rounds):
         for name, added in OPTIONS.items():
-            took, found = played(options, added)
-            seconds[name].append(took / options.games)
-            moves = found if moves is None else moves
-            if found != moves:
+            duration, game_moves = played(options, added)
+            seconds[name].append(duration / options.games)
+            moves = game_moves if moves is None else moves
+            if game_moves != moves:
                 raise SystemExit(f"expected the same moves with {added}, got others")
     base = min(seconds["as it is"])
     rows: list[dict[str, object]] = []
-    for name, taken in seconds.items():
-        what = f"{options.game}, {options.agent}, {options.simulations} simulations: {name}"
-        row: dict[str, object] = {"name": what, "agent": options.agent, "option": name, "game": options.game}
-        row |= {"value": round(min(taken), 3), "unit": "s of a core per game", "ratio": round(base / min(taken), 2)}
+    for name, durations in seconds.items():
+        best = min(durations)
+        label = f"{options.game}, {options.agent}, {options.simulations} simulations: {name}"
+        row: dict[str, object] = {"name": label, "agent": options.agent, "option": name, "game": options.game}
+        row |= {"value": round(best, 3), "unit": "s of a core per game", "ratio": round(base / best, 2)}
         rows.append(row | {"simulations": options.simulations, "games": options.games, "seed": options.seed})
-        print(f"{what}: {min(taken):.3f} s of a core per game, {base / min(taken):.2f} times as fast")
+        print(f"{label}: {best:.3f} s of a core per game, {base / best:.2f} times as fast")
     if options.record:
         append("savings", rows)
 

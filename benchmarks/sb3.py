@@ -68,10 +68,10 @@ def rewards(model: PPO, options: argparse.Namespace, *, is_drawn: bool) -> np.nd
     """Returns the rewards of evaluation games, `[G]`, with moves sampled from the policy or its most likely ones."""
     env = Monitor(gymnasium.make(options.env, opponents="random"))
     env.reset(seed=options.seed + 1000)
-    found, _ = evaluate_policy(
+    returns, _ = evaluate_policy(
         model, env, n_eval_episodes=options.games, deterministic=not is_drawn, return_episode_rewards=True
     )
-    return np.array(found)
+    return np.array(returns)
 
 
 if __name__ == "__main__":

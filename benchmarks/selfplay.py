@@ -104,10 +104,10 @@ def speed(run: SelfPlay) -> dict[str, object]:
     newest = max(one for one in range(run.config.generations + 1) if run.on_disk.experts(one).exists())
     # Loading and compilation are not measured.
     evaluator = run.players.experts(newest)
-    found: list[Speed] = []
+    speeds: list[Speed] = []
     started = time.process_time()
-    run.players.play_chunks(newest + 1, newest, [0], lambda one: found.append(one) if isinstance(one, Speed) else None)
-    seconds, played = time.process_time() - started, found[-1]
+    run.players.play_chunks(newest + 1, newest, [0], lambda one: speeds.append(one) if isinstance(one, Speed) else None)
+    seconds, played = time.process_time() - started, speeds[-1]
     states = [run.game.initial_state(seed) for seed in range(round(played.num_positions / played.num_batches))]
     views = run.game.views([(state, state.active_players[0]) for state in states])
     times = []

@@ -80,8 +80,8 @@ def main() -> None:
     for arm, seed in selfplays:
         learn(options, arm, seed)
     rows = [row(options, arm) for arm in options.arms if arm != BASELINE]
-    for one in rows:
-        print(one["name"], one["value"], one["interval"], one["by seed"])
+    for entry in rows:
+        print(entry["name"], entry["value"], entry["interval"], entry["by seed"])
     if options.record:
         append("selfplay_schemes", rows)
 
@@ -102,8 +102,8 @@ def check(options: argparse.Namespace, arm: str, seed: int) -> None:
     folder = run_of(options.out, arm, seed)
     if not (folder / CONFIG).exists():
         return
-    if told := changes(begun_with(folder), settings_of(words_of(options, arm, seed))):
-        raise SystemExit(f"{folder} was begun with other settings: {told}; give the same ones, or another OUT")
+    if difference := changes(begun_with(folder), settings_of(words_of(options, arm, seed))):
+        raise SystemExit(f"{folder} was begun with other settings: {difference}; give the same ones, or another OUT")
 
 
 def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
@@ -131,24 +131,24 @@ def words_of(options: argparse.Namespace, arm: str, seed: int) -> list[str]:
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
     """Returns the settings given by options of `moemcts selfplay` as dotted paths, including those of a file."""
-    given = list(zip(words[::2], words[1::2], strict=True))
+    options = list(zip(words[::2], words[1::2], strict=True))
     apart = ("--config", "--set", "--out")
-    named: dict[str, Any] = {option.removeprefix("--"): value for option, value in given if option not in apart}
-    found = dict(named)
-    for path in (value for option, value in given if option == "--config"):
-        found |= flat(read_toml(Path(path)))
+    named: dict[str, Any] = {option.removeprefix("--"): value for option, value in options if option not in apart}
+    settings = dict(named)
+    for path in (value for option, value in options if option == "--config"):
+        settings |= flat(read_toml(Path(path)))
     # Options take precedence over a file, and come first.
-    return found | named | read_changes([value for option, value in given if option == "--set"])
+    return settings | named | read_changes([value for option, value in options if option == "--set"])
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
     """Returns the settings that a self-play was started with; if there is no file of them, those of its command."""
-    found: dict[str, Any]
+    settings: dict[str, Any]
     if asked_of(folder).exists():
-        found = read_json(asked_of(folder))
+        settings = read_json(asked_of(folder))
     else:
-        found = settings_of(read_json(folder / ENVIRONMENT)["command"][2:])
-    return found
+        settings = settings_of(read_json(folder / ENVIRONMENT)["command"][2:])
+    return settings
 
 
 def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
@@ -157,7 +157,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
     results = [play(options, arm, seed) for seed in seeds_of(options)]
     config = read_toml(run_of(options.out, arm, options.seed) / CONFIG)
     games = config["games"]
-    own = [f"{path}={_text(value)}" for path, value in begun.items() if single.get(path) != value]
+    changes_text = [f"{path}={_text(value)}" for path, value in begun.items() if single.get(path) != value]
     label = f", {options.label}" if options.label else ""
     return {
         **compared(f"{begun['game']}, {arm} over {BASELINE}{label}, from random weights", results),
@@ -168,7 +168,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "samples per generation": games.get("samples"),
         "samples": {one: samples(options, one) for one in (arm, BASELINE)},
         "network": config["network"],
-        **({"gate": begun["gate"]} if "scheme" in begun else {"settings": own}),
+        **({"gate": begun["gate"]} if "scheme" in begun else {"settings": changes_text}),
         "shared": [f"{path}={_text(value)}" for path, value in single.items() if path not in {"game", "seed"}],
         "seed": options.seed,
         "seeds": options.seeds,
@@ -181,7 +181,7 @@ def play(options: argparse.Namespace, arm: str, seed: int) -> Result:
     """
     against = f"-{file_label(options.against)}" if options.against else ""
     path = options.out / f"match-{arm}-{seed}-{options.simulations}-{options.games}{against}.jsonl"
-    names = [str(experts(run_of(options.out, one, seed))) for one in (arm, BASELINE)]
+    names = [str(experts(run_of(options.out, each, seed))) for each in (arm, BASELINE)]
     plan = MatchPlan(
         game=options.game,
         agents=tuple(f"{name}?simulations={options.simulations}" for name in names),
@@ -200,21 +200,21 @@ def compared(name: str, results: Sequence[Result]) -> dict[str, object]:
     """
     duels = [one for one in results if isinstance(one, DuelResult)]
     if duels:
-        told = summary(name, duels)
-        by_seed = told.pop("by training")
+        elo_summary = summary(name, duels)
+        by_seed = elo_summary.pop("by training")
         counts = [list(reversed(one.counts(one.names[0]))) for one in duels]
-        return told | {"unit": "Elo", "by seed": by_seed, "counts": counts}
+        return elo_summary | {"unit": "Elo", "by seed": by_seed, "counts": counts}
     matches = [one for one in results if isinstance(one, MatchResult)]
     pairs = [one.difference(one.arms[0], one.arms[1]) for one in matches]
-    found = seed_interval([one.win_differences for one in pairs], [one.boards for one in pairs])
+    estimate = seed_interval([pair.win_differences for pair in pairs], [pair.boards for pair in pairs])
     tallies = [one.summary(one.arms[0]).tally for one in matches]
     return {
         "name": name,
-        "value": round(100 * found.mean, 1),
+        "value": round(100 * estimate.mean, 1),
         "unit": "points of games won",
-        "interval": [round(100 * bound, 1) for bound in found.interval],
-        "own interval": [round(100 * bound, 1) for bound in found.own_interval],
-        "by seed": [round(100 * one, 1) for one in found.seed_means],
+        "interval": [round(100 * bound, 1) for bound in estimate.interval],
+        "own interval": [round(100 * bound, 1) for bound in estimate.own_interval],
+        "by seed": [round(100 * mean, 1) for mean in estimate.seed_means],
         "counts": [[one.wins, one.ties, one.losses] for one in tallies],
         "games": sum(one.num_games for one in tallies),
     }
@@ -223,8 +223,10 @@ def compared(name: str, results: Sequence[Result]) -> dict[str, object]:
 def samples(options: argparse.Namespace, arm: str) -> int:
     """Returns the number of samples generated by an arm, averaged over its seeds."""
     folders = (run_of(options.out, arm, seed) / "generations" for seed in seeds_of(options))
-    found = [sum(json.loads(path.read_text())["samples"] for path in one.glob("*/played.json")) for one in folders]
-    return round(statistics.fmean(found))
+    num_samples = [
+        sum(json.loads(path.read_text())["samples"] for path in folder.glob("*/played.json")) for folder in folders
+    ]
+    return round(statistics.fmean(num_samples))
 
 
 def run_of(out: Path, arm: str, seed: int) -> Path:

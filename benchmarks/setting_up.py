@@ -37,9 +37,9 @@ def downloaded(*options: str) -> float:
     """Returns the megabytes of packages in uv.lock for this machine."""
     export = ["./uvw", "export", "--frozen", "--quiet", "--no-hashes", "--no-emit-workspace", *options]
     text = subprocess.run(export, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-    asked = [Requirement(line) for line in text.splitlines() if line and not line.strip().startswith("#")]
-    packages = {one["name"]: one for one in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
-    names = [one.name for one in asked if one.marker is None or one.marker.evaluate()]
+    requirements = [Requirement(line) for line in text.splitlines() if line and not line.strip().startswith("#")]
+    packages = {package["name"]: package for package in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
+    names = [package.name for package in requirements if package.marker is None or package.marker.evaluate()]
     return sum(size(packages[name]) for name in names) / 1e6
 
 
@@ -48,8 +48,8 @@ def size(package: dict[str, Any]) -> int:
     files = {Path(wheel["url"]).name: wheel["size"] for wheel in package.get("wheels", ())}
     tags = {name: parse_wheel_filename(name)[3] for name in files}
     for tag in sys_tags():
-        for name, own in tags.items():
-            if tag in own:
+        for name, wheel_tags in tags.items():
+            if tag in wheel_tags:
                 return int(files[name])
     return int(package["sdist"]["size"])
 
@@ -102,8 +102,8 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     place: Path = options.folder.absolute()
-    folder, kept = place / "moemcts", place / "rows.json"
-    rows: list[dict[str, object]] = json.loads(kept.read_text()) if kept.exists() else []
+    folder, rows_file = place / "moemcts", place / "rows.json"
+    rows: list[dict[str, object]] = json.loads(rows_file.read_text()) if rows_file.exists() else []
 
     def add(name: str, value: float, unit: str) -> None:
         rows.append(
@@ -121,7 +121,7 @@ def main() -> None:
         add("clone", timed(f"git clone --quiet {ROOT} {folder}", place, environment), "s")
         fetch = "./uvw sync --no-dev --no-install-workspace"
         add("download and unpacking of the packages", timed(fetch, folder, environment), "s")
-        kept.write_text(json.dumps(rows))
+        rows_file.write_text(json.dumps(rows))
         return
     add(f"`{PLAY}`, to the network's first answer, first time", played(folder, environment), "s")
     add(f"`{PLAY}`, to the network's first answer, second time", played(folder, environment), "s")

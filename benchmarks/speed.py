@@ -85,10 +85,10 @@ def search_work(
 def native_rates() -> dict[str, float]:
     """Returns the results of the simulator's own benchmark by name; no processor time is spent in Python."""
     command = ["cargo", "run", "--quiet", "--release", "-p", "moemcts-pommerman", "--example", "speed"]
-    done = subprocess.run(command, cwd=ROOT / "native", capture_output=True, text=True, check=True)
+    process = subprocess.run(command, cwd=ROOT / "native", capture_output=True, text=True, check=True)
     return {
-        found["name"]: float(found["rate"])
-        for found in re.finditer(r"^(?P<name>.+?): (?P<rate>\d+) ", done.stdout, re.MULTILINE)
+        match["name"]: float(match["rate"])
+        for match in re.finditer(r"^(?P<name>.+?): (?P<rate>\d+) ", process.stdout, re.MULTILINE)
     }
 
 
@@ -110,7 +110,7 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
     """Returns all benchmarks: the unit, and a function that creates the work."""
     pommerman = plugins().game("pommerman")
     simple = plugins().agent("simple", pommerman)
-    found: dict[str, tuple[str, Callable[[], Work]]] = {
+    measurements: dict[str, tuple[str, Callable[[], Work]]] = {
         "pommerman, four SimpleAgents": ("steps/s", four_simple_agents_work),
         "search, tic-tac-toe, 8 trees x 8 leaves": (
             "simulations/s",
@@ -133,31 +133,31 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
             lambda: search_work(pommerman, simulations=200, trees=16, leaves=4, opponents=simple),
         ),
     }
-    found["gate `lichess` over packed positions of chess"] = ("positions/s", gate_work)
+    measurements["gate `lichess` over packed positions of chess"] = ("positions/s", gate_work)
     for size in (64, 4_096, 16_384):
-        found[f"52 planes of chess, batches of {size:,}"] = ("positions/s", partial(planes_work, size))
-        found[f"memory of 52 planes of chess, written and nothing else, batches of {size:,}"] = (
+        measurements[f"52 planes of chess, batches of {size:,}"] = ("positions/s", partial(planes_work, size))
+        measurements[f"memory of 52 planes of chess, written and nothing else, batches of {size:,}"] = (
             "positions/s",
             partial(memory_work, size),
         )
-    found.update({name: ("simulations/s", work) for name, work in chess_searches().items()})
+    measurements.update({name: ("simulations/s", work) for name, work in chess_searches().items()})
     if "tictactoe" in plugins().games:
-        found["search, tic-tac-toe written in Python, 8 trees x 8 leaves"] = (
+        measurements["search, tic-tac-toe written in Python, 8 trees x 8 leaves"] = (
             "simulations/s",
             lambda: search_work(plugins().game("tictactoe"), simulations=800, trees=8, leaves=8),
         )
-    return found
+    return measurements
 
 
 def chess_searches() -> dict[str, Callable[[], Work]]:
     """Returns searches of chess: positions, sizes, first-play urgencies, batches, with and without encoding."""
     game = plugins().game("chess")
-    found: dict[str, Callable[[], Work]] = {}
+    searches: dict[str, Callable[[], Work]] = {}
     for place, fen in CHESS.items():
         start = game.parse_state(fen)
         for urgency in ("loss", "reduction"):
             for leaves, simulations in itertools.product((8, 64), (800, 10_000, 100_000, 1_000_000)):
-                found[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, {simulations:,}"] = partial(
+                searches[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, {simulations:,}"] = partial(
                     search_work,
                     game,
                     simulations=simulations,
@@ -167,7 +167,7 @@ def chess_searches() -> dict[str, Callable[[], Work]]:
                     first_play_urgency=urgency,
                 )
             for leaves in (8, 64):
-                found[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, 100,000, encoded"] = partial(
+                searches[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, 100,000, encoded"] = partial(
                     search_work,
                     game,
                     simulations=100_000,
@@ -178,10 +178,10 @@ def chess_searches() -> dict[str, Callable[[], Work]]:
                     first_play_urgency=urgency,
                 )
             for trees in (64, 256):
-                found[f"search, chess, {place}, {urgency}, {trees} trees x 1 leaf, 800"] = partial(
+                searches[f"search, chess, {place}, {urgency}, {trees} trees x 1 leaf, 800"] = partial(
                     search_work, game, simulations=800, trees=trees, leaves=1, start=start, first_play_urgency=urgency
                 )
-    return found
+    return searches
 
 
 def chess_positions(num: int) -> tuple[Packed, IntArray]:
@@ -213,8 +213,8 @@ def planes_work(size: int) -> Work:
     views = game.unpack(packed, players)
     # Views of whole states, as a search selects them.
     views = views.unpacked() if hasattr(views, "unpacked") else views
-    made = getattr(native, "ObservationBuffer", None)
-    observations = partial(made().observations, views) if made else views.observations
+    buffer_class = getattr(native, "ObservationBuffer", None)
+    observations = partial(buffer_class().observations, views) if buffer_class else views.observations
 
     def work() -> int:
         observations()
@@ -251,16 +251,16 @@ def show(name: str, unit: str, rates: list[float]) -> dict[str, object]:
 
 def answer() -> Callable[[str, float], float | None]:
     """Returns a function that measures work by name, which is created lazily."""
-    known = benchmarks()
-    made: dict[str, Work] = {}
+    known_benchmarks = benchmarks()
+    prepared: dict[str, Work] = {}
 
     def measured(name: str, seconds: float) -> float | None:
-        if name not in known:
+        if name not in known_benchmarks:
             return None
-        if name not in made:
-            made.clear()
-            made[name] = known[name][1]()
-        return rate(made[name], seconds)
+        if name not in prepared:
+            prepared.clear()
+            prepared[name] = known_benchmarks[name][1]()
+        return rate(prepared[name], seconds)
 
     return measured
 

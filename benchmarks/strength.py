@@ -32,7 +32,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
     # That of the report: a run may have been begun to grow since.
     config = numbers["config"]
     command = command_of(json.loads((run / "env.json").read_text())["command"][1:], config)
-    found: list[dict[str, object]] = []
+    new_rows: list[dict[str, object]] = []
     for kind in ("searched", "raw"):
         for arm, tally in numbers[kind].get("arms", {}).items():
             row: dict[str, object] = {"name": named(f"{config['game']}, {arm}, {kind}", label)}
@@ -48,8 +48,8 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             row |= {"rollout_plies": config["search"].get("rollout_plies", 0)}
             row |= {"samples": samples_of(config), "training_seeds": config["num_seeds"]}
             row |= {"seed": config["seed"], "run_command": command}
-            found.append(row)
-    return found
+            new_rows.append(row)
+    return new_rows
 
 
 def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str]) -> dict[str, object]:
@@ -58,8 +58,8 @@ def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str])
     Raises ValueError for a pair that is not in the report.
     """
     arm, other = pair
-    known = json.loads((run / "report" / "numbers.json").read_text())["searched"]["between"]
-    for one in known:
+    differences = json.loads((run / "report" / "numbers.json").read_text())["searched"]["between"]
+    for one in differences:
         sign = {(arm, other): 1, (other, arm): -1}.get((one["arm"], one["other"]))
         if sign is not None:
             found = dict(one, wins=sign * one["wins"], interval=sorted(sign * bound for bound in one["interval"]))
@@ -68,7 +68,7 @@ def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str])
             name = f"{row['game']}, {arm} over {other}, searched"
             return dict(row, name=named(name, row["label"]), over=other, difference=found)
     raise ValueError(
-        f"expected a pair of {sorted({one[key] for one in known for key in ('arm', 'other')})}, got {pair}"
+        f"expected a pair of {sorted({one[key] for one in differences for key in ('arm', 'other')})}, got {pair}"
     )
 
 
@@ -96,15 +96,15 @@ def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
     if "--out" in words:
         del words[words.index("--out") : words.index("--out") + 2]
     called = [sys.executable, "-m", *words, "--dry-run", "--json"]
-    done = subprocess.run(called, capture_output=True, text=True, check=True)
-    begun = flat(json.loads(done.stdout)["config"])
-    made = flat(validate(config, ExperimentConfig).resolved_settings())
-    changed = {path: value for path, value in made.items() if value != begun.get(path)}
+    process = subprocess.run(called, capture_output=True, text=True, check=True)
+    begun = flat(json.loads(process.stdout)["config"])
+    settings = flat(validate(config, ExperimentConfig).resolved_settings())
+    changed = {path: value for path, value in settings.items() if value != begun.get(path)}
     for path, value in changed.items():
         setting = f"{path}={str(value).lower() if isinstance(value, bool) else value}"
-        said = [i for i, word in enumerate(words) if word.startswith(f"{path}=") and words[i - 1] == "--set"]
-        if said:
-            words[said[-1]] = setting
+        positions = [i for i, word in enumerate(words) if word.startswith(f"{path}=") and words[i - 1] == "--set"]
+        if positions:
+            words[positions[-1]] = setting
         else:
             words += ["--set", setting]
     return shlex.join(without_paths(words))
@@ -124,16 +124,16 @@ def main() -> None:
     parser.add_argument("--commit", help="that played it, where it is not this checkout's")
     add_option(parser)
     options = parser.parse_args()
-    found = rows(options.run, options.label)
+    new_rows = rows(options.run, options.label)
     try:
-        found += [between(found, options.run, tuple(pair)) for pair in options.pair]
+        new_rows += [between(new_rows, options.run, tuple(pair)) for pair in options.pair]
     except ValueError as error:
         parser.error(str(error))
-    for row in found:
+    for row in new_rows:
         row |= {"commit": options.commit} if options.commit else {}
         print(row["name"], row["value"], row["interval"], row["games"])
     if options.record:
-        append("strength", found)
+        append("strength", new_rows)
 
 
 if __name__ == "__main__":

@@ -70,10 +70,10 @@ def side_by_side(number: int) -> list[dict[str, object]]:
     arguments = [word for word in sys.argv[1:] if word != "--record"]
     # The last occurrence of an option counts.
     command = [sys.executable, str(Path(__file__).resolve()), *arguments, "--processes", "1"]
-    crew = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
-    said = [one.communicate()[0].splitlines() for one in crew]
+    workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
+    outputs = [worker.communicate()[0].splitlines() for worker in workers]
     together = []
-    for lines in zip(*said, strict=True):
+    for lines in zip(*outputs, strict=True):
         rows = [ast.literal_eval(line) for line in lines]
         name = f"{rows[0]['name']}, {number} processes"
         together.append(rows[0] | {"name": name, "value": sum(row["value"] for row in rows)})
@@ -101,18 +101,18 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
     for _ in range(options.rounds):
         for way in WAYS:
             if str(way) in rates:
-                one = config.model_copy(update={"training": with_way(settings, way)})
-                found, cost = timed(one, game, sources, options.samples)
+                variant = config.model_copy(update={"training": with_way(settings, way)})
+                probe, cost = timed(variant, game, sources, options.samples)
                 spent[str(way)].append(cost)
-                rates[str(way)].append(found.rate)
-                waiting[str(way)] = found.waiting
+                rates[str(way)].append(probe.rate)
+                waiting[str(way)] = probe.waiting
     first = spent[options.ways[0]]
     rows: list[dict[str, object]] = []
     for way in options.ways:
-        more = f", {options.threads} threads" if options.threads > 1 else ""
-        more += f", {options.encoders} encoders" if options.encoders else ""
+        threads_note = f", {options.threads} threads" if options.threads > 1 else ""
+        threads_note += f", {options.encoders} encoders" if options.encoders else ""
         row: dict[str, object] = {
-            "name": f"training, {options.game}, {network}, {options.device} {way}{more}",
+            "name": f"training, {options.game}, {network}, {options.device} {way}{threads_note}",
             "value": round(statistics.median(rates[way])),
             "unit": "positions/s",
             "waiting": round(waiting[way], 4),
@@ -147,10 +147,10 @@ def compared(options: argparse.Namespace) -> list[dict[str, object]]:
                 turns=options.rounds,
             )
         assert costs is not None
-        more = f", {options.threads} threads" if options.threads > 1 else ""
+        threads_note = f", {options.threads} threads" if options.threads > 1 else ""
         rows.append(
             {
-                "name": f"steps, {options.game}, {name}, {options.device} {way}{more}, compiled",
+                "name": f"steps, {options.game}, {name}, {options.device} {way}{threads_note}, compiled",
                 "value": round(options.batch_size / costs.compiled),
                 "unit": "positions/s",
                 "ratio": round(costs.plain / costs.compiled, 2),
@@ -173,19 +173,19 @@ def timed(config: LearningConfig, game: Game, sources: Sources, num_samples: int
         probe = probe_training(config, game, sources, num_steps=steps)
         return probe, 1 / probe.rate
     began = time.process_time()
-    found = train(config, game, sources)
-    return found, time.process_time() - began
+    probe = train(config, game, sources)
+    return probe, time.process_time() - began
 
 
 def train(config: LearningConfig, game: Game, sources: Sources) -> Probe:
     """Trains a network once; returns its positions per second and the share of time spent waiting."""
-    found: list[Probe] = []
+    probes: list[Probe] = []
 
     def follow(state: Progress) -> None:
-        found[:] = [Probe(state.samples_per_second, state.waiting)]
+        probes[:] = [Probe(state.samples_per_second, state.waiting)]
 
     train_single(config, game, sources, follow)
-    return found[0]
+    return probes[0]
 
 
 if __name__ == "__main__":

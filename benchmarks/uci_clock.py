@@ -106,7 +106,11 @@ def counts(pgn: Path) -> dict[str, object]:
         "games": len(terminations),
         "lost on time": terminations.count("time forfeit"),
         "other failures": len(
-            [each for each in terminations if each not in ("normal", "adjudication", "time forfeit")]
+            [
+                termination
+                for termination in terminations
+                if termination not in ("normal", "adjudication", "time forfeit")
+            ]
         ),
     }
 

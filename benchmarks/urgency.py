@@ -21,7 +21,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
 from measuring.record import add_option, append, without_places
-from measuring.tested_duels import tested_duel, told
+from measuring.tested_duels import duel_statistics, tested_duel
 
 from moemcts.agents import Agent
 from moemcts.arena import Conditions
@@ -61,10 +61,10 @@ def play(
         journal=options.out / f"{urgency}-{simulations}.jsonl",
         identity={"simulations": simulations, "plies": options.plies, "opponents": options.opponents, **about},
     )
-    who = ", ".join(filter(None, [game.spec.name, options.label]))
+    label = ", ".join(filter(None, [game.spec.name, options.label]))
     return {
-        "name": f"{who}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
-        **told(result),
+        "name": f"{label}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
+        **duel_statistics(result),
         "seed": options.seed,
         **about,
     }
@@ -102,14 +102,14 @@ def main() -> None:
     ).inference
     experts = loaded.expert_set(inference)
     about = {"network": manifest["network"], "experts": manifest_digest(folder), "inference": str(inference)}
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for simulations in options.simulations:
         for urgency in options.urgencies:
-            found.append(play(game, experts, urgency, simulations, options, about))
-            print(found[-1], flush=True)
+            rows.append(play(game, experts, urgency, simulations, options, about))
+            print(rows[-1], flush=True)
     if options.record:
         sys.argv = without_places(sys.argv, {options.folder: "EXPERTS", options.out: "GAMES"})
-        append("urgency", found)
+        append("urgency", rows)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,12 @@ VARIANTS = {
 
 def simulations(game: Game, played: GameRecord, start: object) -> list[int]:
     """Returns the simulations of each move by the focus player of a turn-based game."""
-    state, found = start, []
+    state, counts = start, []
     for joint, decisions in zip(played.moves, played.decisions, strict=True):
         if state.active_players == (played.focus,) and decisions[0].simulations is not None:  # type: ignore[attr-defined]
-            found.append(int(decisions[0].simulations))
+            counts.append(int(decisions[0].simulations))
         state = state.play(list(joint))  # type: ignore[attr-defined]
-    return found
+    return counts
 
 
 def main() -> None:
@@ -66,7 +66,7 @@ def main() -> None:
     for agent, name in agents.items():
         games = result.games(agent)
         score = result.summary(agent).score
-        spent = [n for one in games for n in simulations(match.game, one, _start(match, openings[one.opening]))]
+        spent = [n for game in games for n in simulations(match.game, game, _start(match, openings[game.opening]))]
         rows.append(
             {
                 "name": f"{options.game}, {options.simulations} simulations: {name}",

@@ -85,11 +85,11 @@ class Scale:
         """
         if not is_dry:
             most = max(1, min(14, (os.cpu_count() or 2) - 2))
-            whole = cls(device=device, networks=NETWORKS, encoders=sorted({min(n, most) for n in (2, 8, 14)}))
+            scale = cls(device=device, networks=NETWORKS, encoders=sorted({min(n, most) for n in (2, 8, 14)}))
             if not is_quick:
-                return whole
+                return scale
             return replace(
-                whole,
+                scale,
                 is_quick=True,
                 networks=dict(sorted(NETWORKS.items())),
                 encoders=[most],
@@ -162,9 +162,9 @@ class Measures:
         yield "cores beside it", lambda: cores | self.device()
         for size in self.networks:
             for precision in self.scale.precisions:
-                for what, compared in (("answers", self._answers), ("answers of stacked experts", self._stacked)):
+                for subject, compared in (("answers", self._answers), ("answers of stacked experts", self._stacked)):
                     yield (
-                        f"{size}, {precision}, {what}, error",
+                        f"{size}, {precision}, {subject}, error",
                         lambda size=size, precision=precision, compared=compared: compared(size, precision),
                     )
 
@@ -197,21 +197,21 @@ class Measures:
     def self_play(self, size: str, experts: Path | None) -> Iterator[Measurement]:
         """Yields the evaluation speed in concurrent games, and its share of the network's own speed."""
         network = load_networks(experts, self.game, plugins()).networks[0] if experts else self._network(size)
-        said = {"weights": "trained" if experts else "random"}
+        description = {"weights": "trained" if experts else "random"}
         for precision in self.scale.precisions:
             evaluator = TorchEvaluator(network, self.scale.device, precision)
             for groups in (1, 2):
-                more = "" if groups == 1 else f", {groups} groups in flight"
+                in_flight = "" if groups == 1 else f", {groups} groups in flight"
                 yield (
-                    f"{size}, {precision}, self-play{more}",
-                    lambda evaluator=evaluator, groups=groups: self._playing(evaluator, groups, size) | said,
+                    f"{size}, {precision}, self-play{in_flight}",
+                    lambda evaluator=evaluator, groups=groups: self._playing(evaluator, groups, size) | description,
                 )
 
     def learning(self, size: str, way: Way, encoders: int, sources: Sources) -> Row:
         """Returns a row with the speed of a training."""
         config = LearningConfig(game="chess", network=self.networks[size], training=self.scale.training(way, encoders))
-        found = probe_training(config, self.game, sources, num_steps=self.scale.steps, warm_up=self.scale.warm_up)
-        row = {"value": round(found.rate), "unit": "positions/s", "waiting": round(found.waiting, 4), "way": str(way)}
+        probe = probe_training(config, self.game, sources, num_steps=self.scale.steps, warm_up=self.scale.warm_up)
+        row = {"value": round(probe.rate), "unit": "positions/s", "waiting": round(probe.waiting, 4), "way": str(way)}
         return row | {"size": size, "batch_size": self.scale.batch_size} | self.about(size)
 
     def _network(self, size: str, seed: int = 0) -> nn.Module:
@@ -221,8 +221,8 @@ class Measures:
         return network
 
     def _answers(self, size: str, precision: Precision) -> Row:
-        there = TorchEvaluator(self._network(size), self.scale.device, precision)
-        return self._compared(size, precision, 1, there.evaluate_planes)
+        on_device = TorchEvaluator(self._network(size), self.scale.device, precision)
+        return self._compared(size, precision, 1, on_device.evaluate_planes)
 
     def _stacked(self, size: str, precision: Precision) -> Row:
         together = StackedExperts([self._network(size, seed) for seed in range(3)], self.scale.device, precision)
@@ -233,7 +233,7 @@ class Measures:
         return self._compared(size, precision, 3, answer)
 
     def _compared(
-        self, size: str, precision: Precision, num_networks: int, found: Callable[[FloatArray], Evaluation]
+        self, size: str, precision: Precision, num_networks: int, evaluate: Callable[[FloatArray], Evaluation]
     ) -> Row:
         """Returns the deviation of outputs from the CPU's, alternating between two inputs per batch size."""
         errors: dict[int, float] = {}
@@ -241,7 +241,7 @@ class Measures:
         for batch in self.scale.checked_batches:
             inputs = [random_planes(self.game.spec.observation_shape, batch, seed) for seed in (0, 1)]
             for seed in (0, 1, 0):
-                answer, right = found(inputs[seed]), self._right(size, num_networks, batch, seed)
+                answer, right = evaluate(inputs[seed]), self._right(size, num_networks, batch, seed)
                 error = np.abs(answer.logits - right.logits).max() / np.abs(right.logits).max()
                 # NaN counts as an infinite error.
                 errors[batch] = max(errors.get(batch, 0.0), float(np.nan_to_num(error, nan=np.inf)))
@@ -262,8 +262,8 @@ class Measures:
         networks = [TorchEvaluator(self._network(size, number)) for number in range(min(num_networks, batch))]
         parts = [network.evaluate_planes(planes[number::num_networks]) for number, network in enumerate(networks)]
         places = np.argsort(np.concatenate([np.arange(batch)[number::num_networks] for number in range(len(parts))]))
-        whole = Evaluation.joined(parts)
-        return Evaluation(whole.logits[places], whole.value[places])
+        evaluation = Evaluation.joined(parts)
+        return Evaluation(evaluation.logits[places], evaluation.value[places])
 
     def _inference(self, evaluator: TorchEvaluator, batch: int, size: str) -> Row:
         """Returns evaluations per second of planes prepared in advance."""

@@ -27,20 +27,20 @@ def pack(
     """
     for old in parts(folder.name, target):
         old.unlink()
-    found = _packed(folder, target, with_states=not is_done, is_left_out=is_left_out)
-    if len(found) > MAX_PARTS and not is_done:
+    packed = _packed(folder, target, with_states=not is_done, is_left_out=is_left_out)
+    if len(packed) > MAX_PARTS and not is_done:
         print(f"{folder.name}: its state is larger than what travels and stays here", flush=True)
-        found = _packed(folder, target, with_states=False, is_left_out=is_left_out)
-    return found
+        packed = _packed(folder, target, with_states=False, is_left_out=is_left_out)
+    return packed
 
 
 def unpack(name: str, source: Path, target: Path) -> bool:
     """Extracts the folder with that name into `target`, if there are any parcels of it; returns whether there are."""
-    found = parts(name, source)
-    if found:
-        with io.BytesIO(b"".join(part.read_bytes() for part in found)) as file, tarfile.open(fileobj=file) as archive:
+    files = parts(name, source)
+    if files:
+        with io.BytesIO(b"".join(part.read_bytes() for part in files)) as file, tarfile.open(fileobj=file) as archive:
             archive.extractall(target, filter="data")
-    return bool(found)
+    return bool(files)
 
 
 def parts(name: str, folder: Path) -> list[Path]:

@@ -107,13 +107,13 @@ class GpuSet:
         Measures the speed of the device for a few seconds.
         """
         options = chess_comparison.parser().parse_args([str(self.data), str(self.folder / "run"), *self.words()])
-        given = chess_comparison.settings(options)
-        training = given["training"]
+        settings = chess_comparison.settings(options)
+        training = settings["training"]
         if "encoders" in training:
             # It trains alone.
             encoders = max(2, (os.cpu_count() or 2) - 2)
             training |= {"encoders": encoders, "prefetch": encoders + 4}
-        config = validate(given, ExperimentConfig)
+        config = validate(settings, ExperimentConfig)
         samples = len(open_sources(config.data, self.data, plugins().game(self.game)).training)
         training["epochs"] = 100 / samples
         if self.amounts.seconds:
@@ -133,9 +133,9 @@ class GpuSet:
         words = [script, str(self.data), str(self.folder / "run"), *self.words()]
         words += ["--samples", str(max(samples // 2, 48)), "--start", str(self.first / "experts")]
         call(sys.executable, *words, "--start-samples", str(samples), "--record")
-        found = results.read_text().splitlines()[before:]
-        (self.folder / ROWS).write_text("".join(f"{line}\n" for line in found))
-        return [json.loads(line) for line in found]
+        new_lines = results.read_text().splitlines()[before:]
+        (self.folder / ROWS).write_text("".join(f"{line}\n" for line in new_lines))
+        return [json.loads(line) for line in new_lines]
 
     def seconds(self) -> dict[str, float]:
         """Returns the durations of the comparison's parts by name, summed over all of its starts."""

@@ -50,13 +50,13 @@ class Part:
             return list(self.scores)
         if len(self.elos) == 1:
             return [self._score]
-        found = [score_of_elo(one) for one in self.elos]
-        if abs(statistics.fmean(found) - self._score) > ROUNDING:
+        scores = [score_of_elo(elo) for elo in self.elos]
+        if abs(statistics.fmean(scores) - self._score) > ROUNDING:
             raise ValueError(
                 f"expected the Elo of the games of each seed, got another in {self.name!r}: "
-                f"a mean score of {statistics.fmean(found):.3f}, of its games {self._score:.3f}; record it anew"
+                f"a mean score of {statistics.fmean(scores):.3f}, of its games {self._score:.3f}; record it anew"
             )
-        return found
+        return scores
 
     def variance_by_seed(self) -> float:
         """Returns the variance of a seed's score due to games, averaged over seeds."""
@@ -99,8 +99,8 @@ def elo_of_counts(counts: Sequence[Sequence[int]], *, num_distinct: int | None =
         scores.append(score)
         variances.append(((won + drawn / 4) / num_games - score**2) / min(num_games, num_distinct or num_games))
     total = sum(map(sum, counts))
-    found = pooled_interval(scores, variances, num_observations=total, num_clusters=total, bounds=(0.0, 1.0))
-    return EloRange.of(found.mean, found.interval)
+    estimate = pooled_interval(scores, variances, num_observations=total, num_clusters=total, bounds=(0.0, 1.0))
+    return EloRange.of(estimate.mean, estimate.interval)
 
 
 def other_than(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,20 +113,20 @@ def other_than(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
     ours, theirs = row["by training"], other["by training"]
     if len(ours) != len(theirs) or len(ours) < 2:
         raise ValueError(f"expected two rows of the same trainings, got {len(ours)} and {len(theirs)}")
-    differences = [one - another for one, another in zip(ours, theirs, strict=True)]
+    differences = [elo - other_elo for elo, other_elo in zip(ours, theirs, strict=True)]
     num_games = sum(row["counts"]) + sum(other["counts"])
-    found = pooled_interval(
+    estimate = pooled_interval(
         differences,
-        [sum(each) for each in zip(_elo_variances(row), _elo_variances(other), strict=True)],
+        [sum(pair) for pair in zip(_elo_variances(row), _elo_variances(other), strict=True)],
         num_observations=num_games,
         num_clusters=num_games,
         bounds=(-math.inf, math.inf),
     )
     return {
         "name": other["name"],
-        "value": round(found.mean, 1),
-        "interval": [None if math.isinf(bound) else round(bound, 1) for bound in found.interval],
-        "by training": [round(one, 1) for one in differences],
+        "value": round(estimate.mean, 1),
+        "interval": [None if math.isinf(bound) else round(bound, 1) for bound in estimate.interval],
+        "by training": [round(elo, 1) for elo in differences],
     }
 
 

@@ -23,14 +23,16 @@ def commit(root: Path = Path(__file__).parent.parent.parent) -> str:
 
     In a copy without history, it is the value of MOEMCTS_COMMIT.
     """
-    if known := os.environ.get("MOEMCTS_COMMIT"):
-        return known
+    if recorded := os.environ.get("MOEMCTS_COMMIT"):
+        return recorded
     words = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", ".", EXCEPT])
     try:
-        done = [subprocess.run(["git", *call], cwd=root, capture_output=True, text=True, check=True) for call in words]
+        processes = [
+            subprocess.run(["git", *call], cwd=root, capture_output=True, text=True, check=True) for call in words
+        ]
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    head, changes = (one.stdout.strip() for one in done)
+    head, changes = (process.stdout.strip() for process in processes)
     return head + ("+" if changes else "")
 
 
@@ -52,13 +54,13 @@ def append(table: str, rows: list[dict[str, object]]) -> None:
 
     A row identical to an existing one comes from a repeated command, and is skipped.
     """
-    here = origin(" ".join(["python", sys.argv[0], *named(sys.argv[1:])]))
+    provenance = origin(" ".join(["python", sys.argv[0], *named(sys.argv[1:])]))
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{table}.jsonl"
-    known = set(path.read_text().splitlines()) if path.exists() else set()
+    lines = set(path.read_text().splitlines()) if path.exists() else set()
     with path.open("a") as file:
         for row in rows:
-            if (line := json.dumps(row | here | row)) not in known:
+            if (line := json.dumps(row | provenance | row)) not in lines:
                 file.write(line + "\n")
 
 

@@ -42,8 +42,8 @@ class Worker:
         answer = self._process.stdout.readline()
         if not answer:
             raise SystemExit(f"expected an answer about {name!r} of {' '.join(self._command)}: it ended")
-        found: float | None = json.loads(answer)
-        return found
+        rate: float | None = json.loads(answer)
+        return rate
 
 
 def serve(measured: Callable[[str, float], float | None]) -> None:
@@ -78,7 +78,7 @@ def compare(ours: Worker, theirs: Worker, name: str, *, seconds: float, rounds: 
         if pair[0] is None or pair[1] is None:
             return None
         pairs.append((pair[0], pair[1]))
-    ratios = [mine / other for mine, other in pairs]
+    ratios = [our_rate / their_rate for our_rate, their_rate in pairs]
     return {
         "name": name,
         "value": round(statistics.median(ratios), 3),
@@ -87,6 +87,6 @@ def compare(ours: Worker, theirs: Worker, name: str, *, seconds: float, rounds: 
         "lowest": round(min(ratios), 3),
         "highest": round(max(ratios), 3),
         "runs": rounds,
-        "ours": round(statistics.median(mine for mine, _ in pairs)),
-        "theirs": round(statistics.median(other for _, other in pairs)),
+        "ours": round(statistics.median(our_rate for our_rate, _ in pairs)),
+        "theirs": round(statistics.median(their_rate for _, their_rate in pairs)),
     }

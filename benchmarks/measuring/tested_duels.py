@@ -36,17 +36,17 @@ def tested_duel(
     return DuelResult.of(schedule, records, sprt=sprt)
 
 
-def told(result: DuelResult) -> dict[str, Any]:
+def duel_statistics(result: DuelResult) -> dict[str, Any]:
     """Returns the columns for the first agent: its Elo over the second, its score, and the result of the test."""
-    found = result.to_json()
-    first = found["agents"][0]
+    statistics = result.to_json()
+    first = statistics["agents"][0]
     difference = first["pentanomial_elo"] or first["elo"]
     return {
         "value": round(difference["difference"], 1),
         "interval": [difference["low"], difference["high"]],
         "unit": "Elo",
-        "games": found["num_games"],
-        "duplicates": found["num_duplicates"],
+        "games": statistics["num_games"],
+        "duplicates": statistics["num_duplicates"],
         **{key: first[key] for key in ("wins", "ties", "losses", "pairs")},
-        **({"sprt": found["sprt"]} if result.sprt else {}),
+        **({"sprt": statistics["sprt"]} if result.sprt else {}),
     }

@@ -34,6 +34,6 @@ def trained(
             validation=sources.validation,
         )
     )
-    experts = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
+    experts = ExpertSet(team.gate, [TorchEvaluator(expert.network) for expert in team.trained])
     (losses,) = phase_losses({"all": experts}, held_out, plugins().gate("none", game))
     return team, losses

@@ -40,12 +40,14 @@ def uct(name: str) -> Callable[[], int]:
 
 def puct(name: str) -> Callable[[], int]:
     """Returns work that searches a chess position with a constant evaluator, counted in simulations."""
-    asked = question(name)
+    parameters = question(name)
     game = plugins().game("chess")
-    config = SearchConfig(simulations=asked.simulations, leaves_per_tree=asked.batch, first_play_urgency=asked.urgency)
+    config = SearchConfig(
+        simulations=parameters.simulations, leaves_per_tree=parameters.batch, first_play_urgency=parameters.urgency
+    )
     search = Search(game, config)
-    evaluator = Encoding(game.spec) if asked.encodes else UniformEvaluator(game.spec)
-    state = core.ChessState.parse(core.ChessRules("chess"), asked.fen)
+    evaluator = Encoding(game.spec) if parameters.encodes else UniformEvaluator(game.spec)
+    state = core.ChessState.parse(core.ChessRules("chess"), parameters.fen)
     roots = game.views([(state, state.active_players[0])])
 
     def work() -> int:

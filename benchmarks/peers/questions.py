@@ -25,8 +25,8 @@ class Question(NamedTuple):
 
 def question(name: str) -> Question:
     """Returns the question with that name."""
-    found = re.fullmatch(r"puct, chess (\w+), (\d+)(?:, batch (\d+))?(?:, (loss|reduction))?(, encoded)?", name)
-    if found is None or found[1] not in CHESS:
+    match = re.fullmatch(r"puct, chess (\w+), (\d+)(?:, batch (\d+))?(?:, (loss|reduction))?(, encoded)?", name)
+    if match is None or match[1] not in CHESS:
         raise SystemExit(f"expected a question about chess, got {name!r}")
-    fen, batch, urgency = CHESS[found[1]], int(found[3] or 8), found[4] or "reduction"
-    return Question(fen, int(found[2]), batch, urgency, encodes=bool(found[5]))
+    fen, batch, urgency = CHESS[match[1]], int(match[3] or 8), match[4] or "reduction"
+    return Question(fen, int(match[2]), batch, urgency, encodes=bool(match[5]))

@@ -55,7 +55,7 @@ def goals() -> str:
 def others() -> str:
     """Returns the table of other goals: shares, ratios and sizes of one run each."""
     heads = "beside that | now | goal"
-    return table(heads, ([what, said, goal] for what, said, goal in _others() if said))
+    return table(heads, ([comparison, result, goal] for comparison, result, goal in _others() if result))
 
 
 def _others() -> Iterator[tuple[str, str, str]]:
@@ -85,8 +85,8 @@ def _others() -> Iterator[tuple[str, str, str]]:
         "4 times",
     )
     for way in ("float32, channels last", "bf16, channels last"):
-        found = [row["ratio"] for name, row in trained.items() if name.endswith(way) and "ratio" in row]
-        yield f"training in {way}, against float32", _range(found, "times"), "–"
+        ratios = [row["ratio"] for name, row in trained.items() if name.endswith(way) and "ratio" in row]
+        yield f"training in {way}, against float32", _range(ratios, "times"), "–"
     losses = latest("cross_entropy")
     for held, against in (("actions played", "actions, "), ("shares of 30", "actions, shares of 30, ")):
         for precision in ("float32", "bf16"):
@@ -153,8 +153,8 @@ def profiles() -> str:
     lines = []
     for row in latest("profiles").values():
         name, share = next(iter(row["functions"].items()))
-        known = "" if name.startswith("0x") else f"{_function(name)}: {share:.0f} %"
-        lines.append([row["name"], *(f"{row[part]:.0f}" for part in parts), known])
+        function = "" if name.startswith("0x") else f"{_function(name)}: {share:.0f} %"
+        lines.append([row["name"], *(f"{row[part]:.0f}" for part in parts), function])
     return table(heads, lines)
 
 

@@ -33,8 +33,8 @@ def comparisons() -> list[list[Row]]:
     for row in latest("chess").values():
         runs.setdefault(" ".join([row["command"], *row.get("pooled", ())]), []).append(row)
     parts = {command for rows in runs.values() for command in rows[0].get("pooled", ())}
-    whole = [rows for command, rows in runs.items() if command not in parts]
-    return sorted(whole, key=lambda rows: (-rows[0]["seeds"], -sum(row.get("games", 0) for row in rows)))
+    complete = [rows for command, rows in runs.items() if command not in parts]
+    return sorted(complete, key=lambda rows: (-rows[0]["seeds"], -sum(row.get("games", 0) for row in rows)))
 
 
 def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
@@ -45,10 +45,10 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
     cells = {}
     for arm, network in [(arms[0], "single"), *((arm, "mixture") for arm in arms)]:
         scheme = "single" if network == "single" else arm
-        known = {phase: losses.get((arm, network, phase)) for phase in PHASES}
+        losses_by_phase = {phase: losses.get((arm, network, phase)) for phase in PHASES}
         cells[scheme] = {
             "name": "single network" if network == "single" else arm_name(arm),
-            **{phase: "–" if row is None else f"{row['value']:.4f}" for phase, row in known.items()},
+            **{phase: "–" if row is None else f"{row['value']:.4f}" for phase, row in losses_by_phase.items()},
             "accuracy": f"{100 * losses[arm, network, 'all']['accuracy']:.1f}",
             "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
             "searched": _elo(elos.get((scheme, "searched"))),
@@ -63,12 +63,12 @@ def _elo(row: Row | None) -> str:
     if row is None:
         return "–"
     if row["seeds"] == 1:
-        found = elo_range(row)
-        return f"{found.difference:+z.1f}, of these networks {found.interval_text} ({row['games']:,})"
+        elo = elo_range(row)
+        return f"{elo.difference:+z.1f}, of these networks {elo.interval_text} ({row['games']:,})"
     alone = ""
     if (own := row.get("own_score_interval")) and row["seeds"] in FEW:
-        found = EloRange.of(row["score"], own)
-        alone = f", of these networks {bounds((found.low, found.high), digits=1)}"
+        elo = EloRange.of(row["score"], own)
+        alone = f", of these networks {bounds((elo.low, elo.high), digits=1)}"
     return f"{elo_range(row)}{alone} ({row['games']:,})"
 
 
@@ -79,7 +79,7 @@ def elo_range(row: Row) -> EloRange:
 
 
 def _elo_by_seed(row: Row | None) -> str:
-    return "–" if row is None else ", ".join(f"{one:+z.1f}" for one in row["elo_by_seed"])
+    return "–" if row is None else ", ".join(f"{elo:+z.1f}" for elo in row["elo_by_seed"])
 
 
 def comparison() -> str:
@@ -101,19 +101,19 @@ def _comparison_of(rows: list[Row]) -> str:
         "chess, gate `lichess` | opening | middlegame | endgame | all | accuracy % | paper: all "
         "| Elo, searching | by training seed | Elo, no search | paper: Elo"
     )
-    one = next(row for row in rows if row["kind"] == "loss" and row["phase"] == "all")
+    row = next(row for row in rows if row["kind"] == "loss" and row["phase"] == "all")
     match = next(row for row in rows if row["kind"] == "searched")
-    last = one["seed"] + one["seeds"] - 1
-    seeds = f"Training seed {last}" if one["seeds"] == 1 else f"Training seeds {one['seed']} to {last}"
-    digits = ", in bf16" if one.get("precision") == "bf16" else ""
+    last = row["seed"] + row["seeds"] - 1
+    seeds = f"Training seed {last}" if row["seeds"] == 1 else f"Training seeds {row['seed']} to {last}"
+    digits = ", in bf16" if row.get("precision") == "bf16" else ""
     begun = (
-        f", beginning with one network that had learned from {one['start_samples']:,}" if "start_samples" in one else ""
+        f", beginning with one network that had learned from {row['start_samples']:,}" if "start_samples" in row else ""
     )
-    game = f"`{one['game']}`; " if "game" in one else ""
+    game = f"`{row['game']}`; " if "game" in row else ""
     how = (
-        f"{seeds}; {game}{one['samples_per_pass']:,} positions per "
-        f"pass{begun}, {one['test_samples']:,.0f} tested, network `{one['network']}`, trained with "
-        f"{one.get('value_weight', 0.01):g} value{digits}, {match['simulations']} simulations per move."
+        f"{seeds}; {game}{row['samples_per_pass']:,} positions per "
+        f"pass{begun}, {row['test_samples']:,.0f} tested, network `{row['network']}`, trained with "
+        f"{row.get('value_weight', 0.01):g} value{digits}, {match['simulations']} simulations per move."
     )
     return "\n\n".join([table(heads, (list(row.values()) for row in comparison_cells(rows).values())), how])
 
@@ -172,7 +172,7 @@ def chess_data() -> str:
         for part in ("train", "validation", "test"):
             value = {key.partition(": ")[2]: row["value"] for key, row in rows.items() if f"{gate}, {part}:" in key}
             shares = (f"{100 * value[f'share of positions, {phase}']:.1f}" for phase in PHASES[:3])
-            first = ((value[f"first move of the {phase}, {what}"] for what in ("mean", "deviation")) for phase in later)
+            first = ((value[f"first move of the {phase}, {word}"] for word in ("mean", "deviation")) for phase in later)
             begins = (f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in first)
             back = f"{100 * value['share of games that go back']:.1f}"
             cells.append([f"`{gate}`, {part}", " / ".join(shares), *begins, back])
@@ -196,7 +196,7 @@ def summary(*, least_seeds: int = 1) -> str:
         arms = comparison_cells(rows)
         of_gates = any(" by " in scheme for scheme in arms)
         for scheme, cells in arms.items():
-            others = [most + begun for one, most, begun, of, _ in shown if (one, of) == (scheme, game)]
+            others = [most + begun for other, most, begun, of, _ in shown if (other, of) == (scheme, game)]
             is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
             is_new = num_seeds >= least_seeds and (num_seeds > 1 or of_gates or is_more)
             if scheme != "single" and cells["searched"] != "–" and is_new:
@@ -206,7 +206,7 @@ def summary(*, least_seeds: int = 1) -> str:
                 size = _short_size({"network": f"resnet?{own_network}"}) if own_network else network
                 row = [f"`{arm}`", seen, size, str(num_seeds), games.rstrip(")"), elo, cells["paper Elo"]]
                 shown.setdefault((scheme, samples, before, game, network), row)
-    ordered = sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2])
+    ordered = sorted(shown.items(), key=lambda item: -item[0][1] - item[0][2])
     most: dict[str, list[str]] = {}
     for (scheme, _, before, *_), row in ordered:
         # The paper's networks learned from more data than all of these, without a starting network; compare with the

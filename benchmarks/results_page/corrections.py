@@ -57,11 +57,11 @@ def pommerman() -> str:
     """
     cells: list[list[object]] = []
     for row, looks in _known("strength", POMMERMAN):
-        found = row["difference"]
-        interval = widened(found["interval"], found["wins"], row["training_seeds"], looks)
+        difference = row["difference"]
+        interval = widened(difference["interval"], difference["wins"], row["training_seeds"], looks)
         # An end that would be rounded to zero has one digit more, which tells on which side of it it is.
         digits = 2 if any(abs(end) < 0.0005 for end in interval) else 1
-        cells.append([row["name"], looks, f"{100 * found['wins']:+z.1f} {bounds(interval, 100, digits)}", "–"])
+        cells.append([row["name"], looks, f"{100 * difference['wins']:+z.1f} {bounds(interval, 100, digits)}", "–"])
     cells += [_by_sets(row) for name, row in latest("strength").items() if name in POMMERMAN]
     heads = "Pommerman, pooled | corrected for looks | wins against the single network, points | by set of data"
     return table(heads, cells) if cells else ""
@@ -83,8 +83,9 @@ def _corrected(name: str, interval: Sequence[float], scores: Sequence[float], lo
 
 def _by_start(row: Row, groups: Sequence[Sequence[int]]) -> list[object]:
     """Returns the cells of a pooled row whose seeds share starting networks, the unit of the interval."""
-    found = mean_interval([fmean(row["scores_by_seed"][seed] for seed in group) for group in groups], bounds=(0.0, 1.0))
-    return [f"{row['name']}, by first network", "–", str(EloRange.of(found.mean, found.interval))]
+    means = [fmean(row["scores_by_seed"][seed] for seed in group) for group in groups]
+    estimate = mean_interval(means, bounds=(0.0, 1.0))
+    return [f"{row['name']}, by first network", "–", str(EloRange.of(estimate.mean, estimate.interval))]
 
 
 def _by_sets(row: Row) -> list[object]:
@@ -93,9 +94,10 @@ def _by_sets(row: Row) -> list[object]:
     runs = [one for label in row["pooled"] for one in rows if one.get("label") == label]
     same = [one for one in runs if all(one.get(key) == row.get(key) for key in ("arm", "over", "kind"))]
     means = [fmean(one["difference"]["seed_means"]) for one in same]
-    found = mean_interval(means)
+    estimate = mean_interval(means)
     by_set = ", ".join(f"{100 * mean:+z.1f}" for mean in means)
-    return [f"{row['name']}, by set of data", "–", f"{100 * found.mean:+z.1f} {bounds(found.interval, 100, 1)}", by_set]
+    points = f"{100 * estimate.mean:+z.1f} {bounds(estimate.interval, 100, 1)}"
+    return [f"{row['name']}, by set of data", "–", points, by_set]
 
 
 def _known(kind: str, corrected: Mapping[str, Sequence[int]]) -> list[tuple[Row, int]]:

@@ -22,19 +22,19 @@ def gates() -> str:
     def shares(row: Row) -> list[str]:
         return [" / ".join(f"{100 * x:.1f}" for x in row["shares"]), " / ".join(map(str, row["mean plies"]))]
 
-    found = [[row["name"], *shares(row), row["adjusted Rand index with lichess"]] for row in clusters]
+    cells = [[row["name"], *shares(row), row["adjusted Rand index with lichess"]] for row in clusters]
     learned = [
         [row["name"], *shares(row), row["policy loss"], f"{100 * row['accuracy']:.1f}", row["value loss"]]
         for row in trained
     ]
-    one = trained[0]
+    first = trained[0]
     how = (
-        f"Clusters: {clusters[0]['positions']:,} positions of chess. Pommerman: {one['samples']:,} samples of "
-        f"SimpleAgents' games, {one['held out']:,} held out for the losses, network `{one['network']}`, seed 0."
+        f"Clusters: {clusters[0]['positions']:,} positions of chess. Pommerman: {first['samples']:,} samples of "
+        f"SimpleAgents' games, {first['held out']:,} held out for the losses, network `{first['network']}`, seed 0."
     )
     heads = "chess, clusters of input planes | phases, % of positions | mean plies | adjusted Rand index with `lichess`"
     second = "Pommerman | phases, % of positions | mean plies | policy loss | accuracy % | value loss"
-    return "\n\n".join([table(heads, found), table(second, learned), how, origin(rows)])
+    return "\n\n".join([table(heads, cells), table(second, learned), how, origin(rows)])
 
 
 def selfplay() -> str:
@@ -96,21 +96,21 @@ def chess_gates() -> str:
     cells = []
     for gate in dict.fromkeys(row["gate"] for row in rows):
         of = [row for row in rows if row["gate"] == gate]
-        more = (f"{losses[gate, row['seed']] - losses['none', row['seed']]:+z.4f}" for row in of)
+        differences = (f"{losses[gate, row['seed']] - losses['none', row['seed']]:+z.4f}" for row in of)
         cells.append(
             [
                 of[0]["scheme"] if gate.startswith("none") else f"{of[0]['scheme']}, `{gate}`",
                 " / ".join(f"{100 * share:.0f}" for share in of[0]["shares"]),
                 len(of),
                 f"{statistics.fmean(losses[gate, row['seed']] for row in of):.4f}",
-                "–" if gate == "none" else ", ".join(more),
+                "–" if gate == "none" else ", ".join(differences),
                 f"{100 * statistics.fmean(row['accuracy'] for row in of):.1f}",
             ]
         )
-    one = rows[0]
+    first = rows[0]
     note = (
-        f"Loss (0.99 policy, 0.01 value) on {one['test_samples']:,} positions of May 2017, mean over seeds; "
-        f"{one['samples']:,} positions for all phases together, network `{one['network']}`."
+        f"Loss (0.99 policy, 0.01 value) on {first['test_samples']:,} positions of May 2017, mean over seeds; "
+        f"{first['samples']:,} positions for all phases together, network `{first['network']}`."
     )
     if any(row["scheme"] == "mixture" for row in rows):
         note += " With `mixture` every expert learns from all of them."
@@ -143,11 +143,11 @@ def _losses(rows: Sequence[Row]) -> str:
         ]
         for row in rows
     )
-    one = rows[0]
+    first = rows[0]
     note = (
-        f"Losses ({one['policy_weight']:g} policy, {1 - one['policy_weight']:g} value) on the samples that each seed "
-        f"holds out, of the single network on the same; `{one['network']}`, {one['scheme']}. Games at "
-        f"{one['simulations']} simulations against three SimpleAgents, intervals over training seeds and boards."
+        f"Losses ({first['policy_weight']:g} policy, {1 - first['policy_weight']:g} value) on the samples that each "
+        f"seed holds out, of the single network on the same; `{first['network']}`, {first['scheme']}. Games at "
+        f"{first['simulations']} simulations against three SimpleAgents, intervals over training seeds and boards."
     )
     heads = (
         "Pommerman, experts by | phases, % of positions | seeds | loss | more than the single network "
@@ -162,11 +162,11 @@ def solved() -> str:
     rows = list(latest("connect_four").values())
     sets = list(dict.fromkeys(row["set"] for row in rows))
     agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
-    found = {row["name"]: row for row in rows}
+    by_name = {row["name"]: row for row in rows}
     cells = (
         [
             agent,
-            *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets),
+            *(f"{one['value']:.1f}" if (one := by_name.get(f"{agent}, {name}")) else "–" for name in sets),
             max(row["positions"] for row in rows if row["name"].startswith(f"{agent}, ")),
         ]
         for agent in agents
@@ -214,7 +214,7 @@ def _selfplay_difference(row: Row) -> str:
     return f"{elo_of_counts(row['counts'], num_distinct=_DISTINCT.get(game))} Elo"
 
 
-def _selfplay_table(what: str, rows: list[Row]) -> str:
+def _selfplay_table(subject: str, rows: list[Row]) -> str:
     cells = (
         [
             row["name"].removesuffix(", from random weights"),
@@ -227,7 +227,7 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
         for row in rows
     )
     heads = "generations | difference, 95 % over seeds | by seed | games | samples, its / of `single`"
-    return table(f"{what}, from random weights | {heads}", cells)
+    return table(f"{subject}, from random weights | {heads}", cells)
 
 
 def policies() -> str:

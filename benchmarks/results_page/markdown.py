@@ -20,8 +20,8 @@ def origin(rows: Iterable[Row]) -> str:
     places: dict[str, dict[str, dict[str, None]]] = {}
     for row in rows:
         place = places.setdefault(row["command"], {"commit": {}, "machine": {}, "date": {}})
-        for key, seen in place.items():
-            seen[str(row[key])] = None
+        for key, values in place.items():
+            values[str(row[key])] = None
     lines = [
         f"- `{command}`: commit {', '.join(place['commit'])}; {', '.join(place['machine'])}; {', '.join(place['date'])}"
         for command, place in places.items()

@@ -61,8 +61,8 @@ def levels() -> str:
 
 def _elo_bounds(row: Row) -> tuple[float | None, float | None]:
     # Recomputed from the counts: intervals in rows were too narrow for few games that were not all won.
-    found = elo(*(row[key] for key in COUNTS))
-    return found.low, found.high
+    difference = elo(*(row[key] for key in COUNTS))
+    return difference.low, difference.high
 
 
 def _round_robin(row: Row) -> str:
@@ -86,8 +86,8 @@ def duels() -> str:
         "The unit of an interval is the opening; of several trainings it is the training. Where these are two or "
         "three, of which little follows for others, it is also said for these alone."
     )
-    known = latest("duels")
-    compared = [(row, other_than(row, known[row["than"]["name"]])) for row in rows if "than" in row]
+    recorded = latest("duels")
+    compared = [(row, other_than(row, recorded[row["than"]["name"]])) for row in rows if "than" in row]
     others = "\n".join(
         f"- {row['name']}: {other['value']:+z.1f} Elo {bounds(other['interval'], digits=1)} from {other['name']} "
         f"({', '.join(f'{one:+z.1f}' for one in other['by training'])} by training)"

@@ -28,8 +28,8 @@ def strength_row(row: Row) -> list[str]:
     if row["arm"] == "field":
         how = "chance level"
     against = by_seed = "–"
-    if each := row.get("wins_by_seed"):
-        by_seed = "wins % " + ", ".join(f"{100 * one * len(each) / games:.1f}" for one in each)
+    if wins_by_seed := row.get("wins_by_seed"):
+        by_seed = "wins % " + ", ".join(f"{100 * wins * len(wins_by_seed) / games:.1f}" for wins in wins_by_seed)
     p_value = "–"
     if difference:
         against, p_value = points(difference), format_p_value(difference["p_value"])
@@ -62,12 +62,13 @@ def _strength_of(rows: list[Row]) -> str:
         "Pommerman, free-for-all against three SimpleAgents | games | wins % | ties % | losses % "
         "| wins against the single network, points | by training seed | p"
     )
-    one = rows[0]
+    first = rows[0]
     how = (
-        f"`{one['run_command']}`, as that was at {one['commit']}: {one['samples']:,} samples of SimpleAgents' games, "
-        f"network `{one['network']}`, scheme {one['scheme']}, {format_count(one['training_seeds'], 'training seed')}."
+        f"`{first['run_command']}`, as that was at {first['commit']}: {first['samples']:,} samples of SimpleAgents' "
+        f"games, network `{first['network']}`, scheme {first['scheme']}, "
+        f"{format_count(first['training_seeds'], 'training seed')}."
     )
-    label = one.get("label", "")
+    label = first.get("label", "")
     heading = [f"**{label[0].upper()}{label[1:]}**"] if label else []
     return "\n\n".join([*heading, table(heads, map(strength_row, rows)), how])
 
@@ -82,8 +83,8 @@ def ablations() -> str:
         against = (
             f"{100 * paired['wins']:+z.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
         )
-        if paired and (each := paired.get("by training")):
-            against += " (" + ", ".join(f"{100 * one:+z.1f}" for one in each) + ")"
+        if paired and (by_training := paired.get("by training")):
+            against += " (" + ", ".join(f"{100 * difference:+z.1f}" for difference in by_training) + ")"
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
         ties = f"{100 * row['ties'] / row['games']:.1f}"
         trainings = row.get("trainings", 1)
@@ -99,9 +100,9 @@ def ablations() -> str:
     heads = "network: arm | simulations | trainings | games | wins % | ties % | points more than"
     data = field_matches("learned from")
     also = "What the network learned from, its value alone heard:"
-    more = "The preset's single networks, one by one, with more simulations:"
+    introduction = "The preset's single networks, one by one, with more simulations:"
     seeds = field_matches("rollouts of")
-    parts = [table(heads, cells), how, also, field_table(data), *([more, field_table(seeds)] if seeds else [])]
+    parts = [table(heads, cells), how, also, field_table(data), *([introduction, field_table(seeds)] if seeds else [])]
     return "\n\n".join([*parts, origin([*rows, *data, *seeds])])
 
 
@@ -114,16 +115,17 @@ def summary(*, least_games: int = 0) -> str:
         if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS and "over" not in row:
             run = (row.get("label", ""), row["run_command"])
             runs.setdefault(run, {})[row["arm"]] = row
-    whole = POMMERMAN_POINTS.keys()
+    all_points = POMMERMAN_POINTS.keys()
     pooled = {(label, arm) for arms in runs.values() for arm, row in arms.items() for label in row.get("pooled", ())}
     shown = (
         arms
         for (label, _), arms in runs.items()
         if (any("pooled" in row for row in arms.values()) and not _is_within_another(arms, runs.values()))
-        or (arms.keys() == whole and any((label, arm) not in pooled for arm in arms))
+        or (arms.keys() == all_points and any((label, arm) not in pooled for arm in arms))
     )
     sized = [(max(row["games"] for row in arms.values()), arms) for arms in shown]
-    rows = [_run_cells(arms) for games, arms in sorted(sized, key=lambda one: -one[0]) if games >= least_games]
+    largest_first = sorted(sized, key=lambda item: -item[0])
+    rows = [_run_cells(arms) for games, arms in largest_first if games >= least_games]
     gates = (f"by `{gate}`" for gate in POMMERMAN_POINTS)
     heads = " | ".join(["Pommerman, points of games won by experts over the single network, 95 %", *gates])
     return table(heads, [*rows, ["the paper", *POMMERMAN_POINTS.values()]])
@@ -140,10 +142,14 @@ def _is_within_another(arms: Mapping[str, Row], pools: Iterable[Mapping[str, Row
 
 def _run_cells(arms: Mapping[str, Row]) -> list[str]:
     """Returns the description of a run, and its difference for each of its gates."""
-    one = next(iter(arms.values()))
-    words = [f"{one['simulations']} simulations", f"`{one['network'].partition('?')[0]}`"]
-    words += [f"{one['samples']:,} samples", format_count(one["training_seeds"], "seed"), f"{one['games']:,} games"]
-    if one.get("rollout_plies"):
-        words.insert(1, f"rollouts of {one['rollout_plies']} plies")
-    found = (strength_row(arms[gate])[5] if gate in arms else "–" for gate in POMMERMAN_POINTS)
-    return [", ".join(words), *found]
+    first = next(iter(arms.values()))
+    words = [f"{first['simulations']} simulations", f"`{first['network'].partition('?')[0]}`"]
+    words += [
+        f"{first['samples']:,} samples",
+        format_count(first["training_seeds"], "seed"),
+        f"{first['games']:,} games",
+    ]
+    if first.get("rollout_plies"):
+        words.insert(1, f"rollouts of {first['rollout_plies']} plies")
+    points_by_gate = (strength_row(arms[gate])[5] if gate in arms else "–" for gate in POMMERMAN_POINTS)
+    return [", ".join(words), *points_by_gate]

@@ -24,23 +24,23 @@ def inference() -> str:
     """Returns the speed-up of the fastest backend of each precision over eager PyTorch, the cost of reduced precision,
     and the cost of splitting a batch.
     """
-    found = latest("inference").values()
-    cuts = [row for row in found if row["unit"] == "times as long"]
-    rows = [row for row in found if row.get("ratio")]
-    costs = [row for row in found if row["unit"] == "Elo"]
+    all_rows = latest("inference").values()
+    cuts = [row for row in all_rows if row["unit"] == "times as long"]
+    rows = [row for row in all_rows if row.get("ratio")]
+    costs = [row for row in all_rows if row["unit"] == "Elo"]
     cells = []
     for subject in dict.fromkeys(row["name"].split(",")[0] for row in rows):
         for batch in sorted({row["batch"] for row in rows}):
             of = [row for row in rows if row["name"].startswith(f"{subject},") and row["batch"] == batch]
             eager = next(row for row in of if "eager" in row["contender"])
-            told = []
+            speeds = []
             for precision in ("float32", "bf16", "int8"):
                 able = [row for row in of if row["contender"].endswith(precision)]
                 best = max(able, key=lambda row: row["ratio"], default=None)
-                told.append(
+                speeds.append(
                     f"{best['value']:,} ({best['contender'].split()[0]}, {best['ratio']:.1f} times)" if best else "-"
                 )
-            cells.append([subject, batch, f"{eager['value']:,}", *told])
+            cells.append([subject, batch, f"{eager['value']:,}", *speeds])
     heads = "positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best bf16 | best int8"
     played = [[row["name"], row["games"], around(row["value"], row["interval"])] for row in costs]
     price = table("what fewer digits cost at equal simulations | games | Elo, 95 %", played)
@@ -71,10 +71,10 @@ def arena() -> str:
     lines = [f"- {row['name']}: {row['value']} {row['unit']}" for row in matches]
     for row in training:
         if "compiling" in row:
-            more = f"{row['ratio']} times as fast as plain, {row['compiling']} s to compile"
+            note = f"{row['ratio']} times as fast as plain, {row['compiling']} s to compile"
         else:
-            more = f"{100 * row['waiting']:.1f} % waiting for data"
-        lines.append(f"- {row['name']}: {row['value']:,} {row['unit']}, {more}")
+            note = f"{100 * row['waiting']:.1f} % waiting for data"
+        lines.append(f"- {row['name']}: {row['value']:,} {row['unit']}, {note}")
     for row in losses:
         lines.append(f"- {row['name']}: {row['value']} {row['unit']} as fast, {row['ours']} ms for {row['theirs']} ms")
     return "\n".join(lines) + "\n\n" + origin([*matches, *training, *losses])

@@ -40,8 +40,8 @@ def suites() -> str:
         "the suite once asked stays in the first table: in tic-tac-toe `plies` is `plies?cuts=3,6`; both were asked."
     )
     suite = read_toml(SUITES)["smoke"]
-    asked = {(game["name"], gate) for game in suite["games"] for gate in game.get("gates", suite["gates"])}
-    today = [row for row in rows if (row["game"], row["gate"]) in asked]
+    requested = {(game["name"], gate) for game in suite["games"] for gate in game.get("gates", suite["gates"])}
+    today = [row for row in rows if (row["game"], row["gate"]) in requested]
     answers = [
         f"**{section.title}**\n\n{section.tables[0].markdown()}"
         for section in leaderboard(today, "suites").sections
