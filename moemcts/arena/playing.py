@@ -120,7 +120,7 @@ class RemotePlay:
     conditions: Conditions
 
     def __call__(self, indices: Sequence[int], report: Report) -> None:
-        """Reports as `PlayHere` does."""
+        """Reports as `LocalPlay` does."""
         LocalPlay(*self.remake(), self.conditions)(indices, report)
 
 

@@ -237,8 +237,9 @@ class _Likelihood:
         occur.
 
         `sums` are the scores of each agent on each board, `seats` the games that it played there, `[boards, n]`. For
-        each agent, `_HIDDEN` boards are assumed, of the typical size of its observed squares; if it has none, all games
-        of such a board may have the opposite result. The deficit is at most that of all games on a board being one.
+        each agent, `_NUM_UNOBSERVED` boards are assumed, of the typical size of its observed squares; if it has none,
+        all games of such a board may have the opposite result. The deficit is at most that of all games on a board
+        being one.
         """
         information, even_information = self.information(log_strengths), self.information(np.zeros(len(self.names)))
         num_games = seats.sum(axis=0)

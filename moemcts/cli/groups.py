@@ -67,11 +67,11 @@ class Group(TyperGroup):
         return self._ours | {name: of_plugins[name] for name in of_plugins if name not in self._ours}
 
     @commands.setter
-    def commands(self, ours: Mapping[str, Any]) -> None:
-        for command in ours.values():
+    def commands(self, commands: Mapping[str, Any]) -> None:
+        for command in commands.values():
             command.context_class = _Context
             set_metavars(command)
-        self._ours = dict(ours)
+        self._ours = dict(commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return self._ours.get(cmd_name) or super().get_command(ctx, cmd_name)

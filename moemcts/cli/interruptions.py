@@ -26,7 +26,7 @@ def was_just_interrupted() -> bool:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[None]:
-    """Records Ctrl-C for `came_just_now` inside the block, and otherwise leaves it as it is."""
+    """Records Ctrl-C for `was_just_interrupted` inside the block, and otherwise leaves it as it is."""
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
         global _last
