@@ -22,7 +22,7 @@ from moemcts.plugins import plugins
 PLANE = "is960"
 
 
-def rewritten(experts: Path, out: Path) -> tuple[Path, Path]:
+def write_variants(experts: Path, out: Path) -> tuple[Path, Path]:
     """Writes both, and returns the folders of the unchanged experts and of those with zeroed weights."""
     game = plugins().game("chess960")
     loaded = load_networks(experts, plugins().game("chess"), plugins())
@@ -46,12 +46,12 @@ def rewritten(experts: Path, out: Path) -> tuple[Path, Path]:
     saved = save("heard", loaded.networks)
     plane = game.spec.plane_names.index(PLANE)
     for network in loaded.networks:
-        deafen(network, plane)
+        zero_plane_weights(network, plane)
     return saved, save("deaf", loaded.networks)
 
 
 @torch.no_grad()
-def deafen(network: nn.Module, plane: int) -> None:
+def zero_plane_weights(network: nn.Module, plane: int) -> None:
     """Zeroes the weights of a plane in a network's first convolution; raises ValueError if there is none."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("experts", type=Path, help="a folder of experts of chess")
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    print(*rewritten(options.experts, options.out), sep="\n")
+    print(*write_variants(options.experts, options.out), sep="\n")
 
 
 if __name__ == "__main__":

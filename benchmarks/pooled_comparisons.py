@@ -28,7 +28,7 @@ OWN = ("command", "commit", "machine", "date", "error")
 _SEEDS = re.compile(r", seeds? \d+( to \d+)?$")
 
 
-def alike(rows: Sequence[Row]) -> list[list[Row]]:
+def group_by_set(rows: Sequence[Row]) -> list[list[Row]]:
     """Returns the rows of every set of comparisons that differ only in their seeds, sorted by first seed.
 
     Raises ValueError if seeds overlap or are missing.
@@ -101,7 +101,7 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     try:
-        pooled_rows = [row for rows in alike(list(latest("chess").values())) for row in pooled(rows)]
+        pooled_rows = [row for rows in group_by_set(list(latest("chess").values())) for row in pooled(rows)]
     except ValueError as error:
         raise SystemExit(str(error)) from None
     for row in pooled_rows:

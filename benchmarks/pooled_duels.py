@@ -37,7 +37,7 @@ _SEED = re.compile(r", seed \d+$")
 _OPTION = re.compile(r" --([\w-]+)(?: (?!--)(\S+))?")
 
 
-def alike(rows: Sequence[Row]) -> list[list[Row]]:
+def group_by_set(rows: Sequence[Row]) -> list[list[Row]]:
     """Returns the rows of every set of duels that differ only in their trainings, in the order of their openings.
 
     Raises ValueError if settings differ, or if openings overlap or are missing.
@@ -115,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     try:
         duels = list(latest("duels").values())
-        pooled_rows = [pooled(rows) for rows in alike(duels)]
+        pooled_rows = [pooled(rows) for rows in group_by_set(duels)]
         pooled_rows += [pooled(rows, name) for name, rows in of_any_length(duels).items()]
     except ValueError as error:
         raise SystemExit(str(error)) from None

@@ -24,7 +24,7 @@ ALIKE = ("unit", "simulations", "generations", "games per generation", "network"
 """Columns in which the rows of a set agree, besides the game and the arm."""
 
 
-def alike(rows: Sequence[Row]) -> list[list[Row]]:
+def group_by_set(rows: Sequence[Row]) -> list[list[Row]]:
     """Returns the rows of every set that differ only in their seeds, sorted by first seed.
 
     Raises ValueError if rows share a seed.
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()
-    pooled_rows = [pooled(rows) for rows in alike(list(latest(TABLE).values()))]
+    pooled_rows = [pooled(rows) for rows in group_by_set(list(latest(TABLE).values()))]
     for row in pooled_rows:
         print(f"{row['name']}: {row['value']:+z.1f} {row['interval']} of {row['games']} games")
     if options.record:

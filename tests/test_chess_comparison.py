@@ -349,14 +349,14 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
 
 def test_deaf_experts_see_a_position_of_chess960_as_one_of_chess(tmp_path: Path) -> None:
     import torch
-    from chess960_plane import rewritten
+    from chess960_plane import write_variants
     from trained_for_tests import save_team
 
     from moemcts.learn.checkpoint import load_networks
 
     folder = save_team(tmp_path / "chess", game="chess", gate="lichess")
     chess, chess960 = (plugins().game(name) for name in ("chess", "chess960"))
-    heard, deaf = (load_networks(team, chess960, plugins()) for team in rewritten(folder, tmp_path))
+    heard, deaf = (load_networks(team, chess960, plugins()) for team in write_variants(folder, tmp_path))
     state = chess960.initial_state(5)
     planes = torch.from_numpy(chess960.views([(state, 0)]).observations())
     zero = planes.clone()

@@ -269,7 +269,7 @@ def test_recorded_pools_are_those_of_the_recorded_runs() -> None:
 
 
 def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
-    from pooled_comparisons import alike, pooled
+    from pooled_comparisons import group_by_set, pooled
     from results_page.chess import elo_range
 
     def part(seed: int, elos: list[float], loss: float, counts: tuple[int, ...], **more: object) -> list[Any]:
@@ -283,7 +283,7 @@ def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
     two = part(0, [0.0, 60.0], 1.0, (234, 400, 166))
     rows = [*part(2, [120.0], 4.0, (166, 200, 34)), *two]
     rows += part(9, [1.0], 1.0, (1, 2, 1), command="another --seed 9")
-    (together,) = alike(rows)
+    (together,) = group_by_set(rows)
     match, loss = pooled(together)
     assert (match["name"], match["seed"], match["seeds"]) == ("chess, staged, searched, seeds 0 to 2", 0, 3)
     assert (match["games"], match["wins"], match["elo_by_seed"]) == (1200, 400, [0.0, 60.0, 120.0])
@@ -296,9 +296,9 @@ def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
     assert match["own_score_interval"] == pytest.approx([0.5835 - 0.0192, 0.5835 + 0.0192], abs=1e-3)
     assert (loss["name"], loss["value"]) == ("chess, seeds 0 to 2", 2.0)
     with pytest.raises(ValueError, match="follow on one another, got 4 after 1"):
-        alike([*two, *part(4, [1.0], 1.0, (1, 2, 1))])
+        group_by_set([*two, *part(4, [1.0], 1.0, (1, 2, 1))])
     # All games of the second seed were won: its Elo is a bound.
-    (together,) = alike([*part(0, [0.0, 60.0], 1.0, (600, 200, 0)), *part(2, [120.0], 4.0, (166, 200, 34))])
+    (together,) = group_by_set([*part(0, [0.0, 60.0], 1.0, (600, 200, 0)), *part(2, [120.0], 4.0, (166, 200, 34))])
     with pytest.raises(ValueError, match=r"a mean score of 0\.543, of its games 0\.875; record it anew"):
         pooled(together)
     together = [{**row, "scores_by_seed": [0.75, 1.0]} if row["seeds"] == 2 else row for row in together]
@@ -327,10 +327,10 @@ def test_seeds_whose_games_all_agree_leave_doubt(counts: tuple[int, int, int], s
 
 def test_recorded_pools_of_comparisons_are_those_of_the_recorded_ones() -> None:
     from measuring.record import latest
-    from pooled_comparisons import alike, pooled
+    from pooled_comparisons import group_by_set, pooled
 
     known = latest("chess")
-    found = {str(row["name"]): row for rows in alike(list(known.values())) for row in pooled(rows)}
+    found = {str(row["name"]): row for rows in group_by_set(list(known.values())) for row in pooled(rows)}
     recorded = {name: row for name, row in known.items() if "pooled" in row}
     assert recorded
     for name in recorded.keys() & found.keys():
@@ -342,7 +342,7 @@ def test_recorded_pools_of_comparisons_are_those_of_the_recorded_ones() -> None:
 
 
 def test_duels_of_several_trainings_are_pooled() -> None:
-    from pooled_duels import alike, pooled
+    from pooled_duels import group_by_set, pooled
 
     def duel(seed: int, elos: list[float], counts: list[int], more: str = "", **others: object) -> dict[str, Any]:
         command = f"python benchmarks/expert_duels.py mine{more} --experts EXPERTS --first leaves=8 --seed {seed}"
@@ -351,7 +351,7 @@ def test_duels_of_several_trainings_are_pooled() -> None:
         return row | others
 
     two, third = duel(7, [0.0, 70.4], [90, 40, 70]), duel(9, [-70.4], [35, 10, 55], ", seed 32")
-    (together,) = alike([third, two, duel(1, [0.0], [1, 0, 1], "s")])
+    (together,) = group_by_set([third, two, duel(1, [0.0], [1, 0, 1], "s")])
     row = pooled(together)
     assert (row["name"], row["seed"], row["pooled"]) == ("mine, 3 trainings", 7, ["mine", "mine, seed 32"])
     assert (row["counts"], row["games"], row["duplicates"]) == ([125, 50, 125], 300, 2)
@@ -359,11 +359,11 @@ def test_duels_of_several_trainings_are_pooled() -> None:
     # 0.5, 0.6 and 0.4: a deviation of 0.1 over three, Student's t of two degrees.
     margin = 4.303 * 0.1 / math.sqrt(3)
     assert row["interval"] == [pytest.approx(elo_of_score(0.5 + sign * margin), abs=0.5) for sign in (-1, 1)]
-    assert alike([row | {"command": "pool"}, two]) == []
+    assert group_by_set([row | {"command": "pool"}, two]) == []
     with pytest.raises(ValueError, match="expected openings from 9 on, got 10 in 'mine, seed 32'"):
-        alike([two, third | {"seed": 10}])
+        group_by_set([two, third | {"seed": 10}])
     with pytest.raises(ValueError, match="expected duels that were played alike, got others of 'mine'"):
-        alike([two, third | {"command": third["command"].replace("leaves=8", "leaves=1")}])
+        group_by_set([two, third | {"command": third["command"].replace("leaves=8", "leaves=1")}])
 
 
 def test_duels_of_trainings_of_any_length_are_joined_where_they_were_played_alike() -> None:
@@ -386,7 +386,7 @@ def test_duels_of_trainings_of_any_length_are_joined_where_they_were_played_alik
 
 def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
     from measuring.record import latest
-    from pooled_duels import OF_ANY_LENGTH, alike, of_any_length, pooled
+    from pooled_duels import OF_ANY_LENGTH, group_by_set, of_any_length, pooled
 
     known = latest("duels")
     recorded = [row for row in known.values() if "pooled" in row]
@@ -394,7 +394,7 @@ def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
     for row in recorded:
         duels = [known[name] for name in row["pooled"]]
         name = next((one for one in OF_ANY_LENGTH if row["name"].startswith(one)), "")
-        (parts,) = [of_any_length(duels)[name]] if name else alike(duels)
+        (parts,) = [of_any_length(duels)[name]] if name else group_by_set(duels)
         for key, value in pooled(parts, name).items():
             is_rounded = key in ("own variance", "scores by training")
             assert row[key] == (pytest.approx(value, rel=1e-9) if is_rounded else value), key
@@ -420,7 +420,7 @@ def test_self_play_by_schemes_goes_on_with_more_seeds(
 
 
 def test_self_play_of_other_seeds_is_joined() -> None:
-    from pooled_selfplay import alike, pooled
+    from pooled_selfplay import group_by_set, pooled
 
     def row(seed: int, *scores: float, **more: object) -> dict[str, Any]:
         head = {"name": f"hex, staged over single, seeds from {seed}, from random weights", "unit": "Elo", "seed": seed}
@@ -430,7 +430,7 @@ def test_self_play_of_other_seeds_is_joined() -> None:
         return {**head, **found, "samples": {"staged": 10 * seed, "single": 5}, "generations": 3, **more}
 
     rows = [row(3, 0.5, 0.6), row(1, 0.4, 0.5), row(9, 0.5, generations=4), row(5, 0.5, name="go, staged over single")]
-    ((first, second),) = alike(rows)
+    ((first, second),) = group_by_set(rows)
     found = pooled([first, second])
     assert found["name"] == "hex, staged over single, 4 trainings, from random weights"
     assert found["by seed"] == [*first["by seed"], *second["by seed"]]
@@ -439,4 +439,4 @@ def test_self_play_of_other_seeds_is_joined() -> None:
     # A deviation of 0.0816 over the root of four, Student's t of three degrees.
     assert found["interval"] == [pytest.approx(elo_of_score(0.5 + sign * 0.1299), abs=0.2) for sign in (-1, 1)]
     with pytest.raises(ValueError, match=r"expected every seed once, got \[1, 2, 2\]"):
-        alike([row(1, 0.4, 0.5), row(2, 0.5)])
+        group_by_set([row(1, 0.4, 0.5), row(2, 0.5)])
