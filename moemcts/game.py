@@ -321,7 +321,7 @@ class Game(ABC, Generic[S]):
       line without surrounding blanks; unreadable text raises ValueError;
     - positions that differ in the active players, in legal actions or in the observations of active players differ in
       `key`, which is the same in every process;
-    - the player who perceives a position is active in it, with the same legal actions and the same observation;
+    - in a determinization the player is active, with the same legal actions and the same observation;
     - symmetries permute actions, and if a symmetry leaves the observation of the start unchanged, it maps games to
       games: legal actions to legal actions, and observations to those of the resulting positions, in which the same
       players move, get rewards and win.
@@ -367,11 +367,11 @@ class Game(ABC, Generic[S]):
         """Returns all symmetries except the identity."""
         return ()
 
-    def perceived(self, state: S, player: Player, seed: int = 0) -> S:
-        """Returns the position that the search of `player` starts from: one that `player` may believe it is in.
+    def determinize(self, state: S, player: Player, seed: int = 0) -> S:
+        """Returns a determinization for `player`: a position that it cannot tell from the true one.
 
-        The player is active in it, with the same legal actions and the same observation. In games with perfect
-        information it is the position itself.
+        Its searches start there. The player is active in it, with the same legal actions and the same observation. In
+        games of perfect information it is the position itself; elsewhere, what is hidden is drawn by `seed`.
         """
         return state
 
@@ -393,8 +393,8 @@ class Game(ABC, Generic[S]):
         return PythonSearch
 
 
-def perceived(game: Game[Any], views: Views, seeds: Sequence[int]) -> Views:
-    """Returns the views with `Game.perceived` applied to their positions; `seeds` `[N]`."""
+def determinize_views(game: Game[Any], views: Views, seeds: Sequence[int]) -> Views:
+    """Returns the views with their positions determinized, each by its own seed; `seeds` `[N]`."""
     return game.views(
-        [(game.perceived(state, player, seed), player) for (state, player), seed in zip(views, seeds, strict=True)]
+        [(game.determinize(state, player, seed), player) for (state, player), seed in zip(views, seeds, strict=True)]
     )

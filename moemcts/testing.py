@@ -16,7 +16,7 @@ from moemcts.agents import Agent, Seat, named_agent
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import UsageError
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import CHANCE, Game, IntArray, State, first_state, perceived
+from moemcts.game import CHANCE, Game, IntArray, State, determinize_views, first_state
 from moemcts.gates import PhaseGate, named, row_that_is_wrong
 from moemcts.laws import (
     MAX_SEED,
@@ -280,7 +280,7 @@ def _check_search(game: Game, states: Sequence[State], laws: Laws) -> None:
     with placed(f"in a search from {len(pairs)} positions of the first game, as their players perceive them"):
         views, seeds = game.views(pairs), list(range(len(pairs)))
         search = Search(game, SearchConfig(simulations=20))
-        search.reset(perceived(game, views, seeds), seeds)
+        search.reset(determinize_views(game, views, seeds), seeds)
         for (state, player), result in zip(pairs, search.run(UniformEvaluator(game.spec)), strict=True):
             laws.expect(
                 "the search plays the game",

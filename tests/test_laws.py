@@ -519,13 +519,13 @@ def test_what_is_written_drawn_or_perceived_wrongly_is_found() -> None:
         with pytest.raises(BrokenLaw, match="actions are written on one line, without spaces around them: 0 became '"):
             check_game(said(format_action=lambda self, state, player, action, text=text: text.format(action)))
     with pytest.raises(BrokenLaw, match="whoever perceives a position moves in it: player 0 perceives one in which"):
-        check_game(said(perceived=lambda self, state, player, seed=0: replace(state, ply=state.ply + 1)))
+        check_game(said(determinize=lambda self, state, player, seed=0: replace(state, ply=state.ply + 1)))
     with pytest.raises(
         BrokenLaw, match=r"legal actions are the same in a perceived position: .* perceives \[0\], not \[0, 1"
     ):
-        check_game(said(perceived=lambda self, state, player, seed=0: replace(state, stones=1)))
+        check_game(said(determinize=lambda self, state, player, seed=0: replace(state, stones=1)))
     with pytest.raises(BrokenLaw, match=r"looks the same to its player: player 0 perceives '9,0', of which"):
-        check_game(said(perceived=lambda self, state, player, seed=0: other(state)))
+        check_game(said(determinize=lambda self, state, player, seed=0: other(state)))
     with pytest.raises(BrokenLaw, match="positions are drawn as text"):
         check_game(said(render=lambda self, state: None))
     with pytest.raises(KeyError, match="hidden"):

@@ -127,7 +127,7 @@ def test_what_is_perceived_by_chance_or_cannot_be_played_on_is_found() -> None:
     with pytest.raises(
         BrokenLaw, match="equal seeds give equal perceived positions: player 0 perceives two for the seed"
     ):
-        check_game(heaps(game={"perceived": at_random}))
+        check_game(heaps(game={"determinize": at_random}))
 
     def play(self: Heap, actions: Sequence[int]) -> Any:
         raise LookupError("whose card is it?")
@@ -136,7 +136,7 @@ def test_what_is_perceived_by_chance_or_cannot_be_played_on_is_found() -> None:
         return type("Stuck", (self.state_type,), {"play": play} if state.ply else {})(state.stones, state.ply)
 
     with pytest.raises(LookupError, match="whose card") as raised:
-        check_game(heaps(game={"perceived": stuck}))
+        check_game(heaps(game={"determinize": stuck}))
     assert raised.value.__notes__[0].startswith("in a search from ")
 
 

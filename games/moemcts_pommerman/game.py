@@ -103,7 +103,7 @@ class Pommerman(Game[native.State]):
         """Returns the seven symmetries of the square; planes of bomb movements are transformed accordingly."""
         return [_symmetry(number, name) for number, name in enumerate(_SYMMETRY_NAMES) if number]
 
-    def perceived(self, state: native.State, player: Player, seed: int = 0) -> native.State:
+    def determinize(self, state: native.State, player: Player, seed: int = 0) -> native.State:
         """Returns the state as known to `player`.
 
         Hidden items are removed. In fog, cells out of sight are passages without bombs and flames, players out of sight

@@ -15,7 +15,7 @@ from moemcts.game import CHANCE, Game, Player, State, any_of
 TOLERANCE = 1e-5
 """Tolerance for sums of float32 numbers."""
 MAX_SEED = 2**63 - 1
-"""The largest seed, of games and of perceived positions."""
+"""The largest seed, of games and of determinizations."""
 
 T = TypeVar("T")
 

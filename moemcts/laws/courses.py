@@ -255,8 +255,8 @@ def _outcome(state: State) -> str:
 
 
 def _hides_something(game: Game, state: State) -> bool:
-    """Returns whether an active player may perceive the position as another one."""
-    return any(game.perceived(state, player, seed=0).key() != state.key() for player in state.active_players)
+    """Returns whether the position has another determinization for an active player."""
+    return any(game.determinize(state, player, seed=0).key() != state.key() for player in state.active_players)
 
 
 def _planes(game: Game, state: State) -> FloatArray:

@@ -23,7 +23,7 @@ MAX_ACTIONS = 1_000
 MAX_NAMES = 10_000
 """Approximate maximum number of texts generated per position: parsing one generates those of all legal actions."""
 PERCEIVED = (0, 1, MAX_SEED)
-"""Seeds of perceived positions."""
+"""Seeds of determinizations."""
 MAX_OBSERVED = 10_000
 """The absolute value of a number in an observation above which a note says that it is large."""
 NOTHING = ("", "?")
@@ -91,7 +91,7 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
     _check_written(game, state, found, laws)
     if players and not is_chance:
         for player, seed in itertools.product(players, PERCEIVED):
-            _check_perceived(game, state, player, seed, laws)
+            _check_determinization(game, state, player, seed, laws)
         check_views(game, [(state, int(player)) for player in players], laws)
     changed = found.unlike(seen(game, state))
     laws.expect(
@@ -350,8 +350,8 @@ def _check_refusal(method: str, parse: Callable[[str], object], text: str, laws:
     laws.expect("text that cannot be read raises a ValueError", not raised, f"{method} of {text!r} raised {raised}")
 
 
-def _check_perceived(game: Game, state: State, player: Player, seed: int, laws: Laws) -> None:
-    believed = returned("perceived", game.perceived(state, player, seed), State)
+def _check_determinization(game: Game, state: State, player: Player, seed: int, laws: Laws) -> None:
+    believed = returned("determinize", game.determinize(state, player, seed), State)
     players = tuple(believed.active_players)
     laws.expect(
         "whoever perceives a position moves in it",
@@ -371,8 +371,8 @@ def _check_perceived(game: Game, state: State, player: Player, seed: int, laws: 
     )
     laws.expect(
         "equal seeds give equal perceived positions",
-        game.perceived(state, player, seed).key() == believed.key(),
-        f"player {player} perceives two for the seed {seed}; what perceived draws depends on its seed alone",
+        game.determinize(state, player, seed).key() == believed.key(),
+        f"player {player} perceives two for the seed {seed}; what determinize draws depends on its seed alone",
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from moemcts.agents import Decision, Policy, Seat, phases
 from moemcts.evaluation import CachedEvaluator, Evaluator, is_batch_dependent
 from moemcts.experts import ROUTINGS, ExpertSet
-from moemcts.game import Game, Views, perceived
+from moemcts.game import Game, Views, determinize_views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
 from moemcts.search.opponents import Opponents
@@ -147,7 +147,7 @@ class SearchAgent:
                 alone += yield from self._searching(views.take([row]), [seat], [kept[row]])
             return alone
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
-        roots = perceived(self._game, views, seeds)
+        roots = determinize_views(self._game, views, seeds)
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
         search.reset(roots, seeds, kept if self.config.reuse else None)
         if isinstance(self._evaluator, ExpertSet) and self._queue is not None:

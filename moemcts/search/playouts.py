@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat
-from moemcts.game import Game, Views, perceived
+from moemcts.game import Game, Views, determinize_views
 from moemcts.native import playout_search
 from moemcts.search.config import LARGEST_U32
 
@@ -58,7 +58,7 @@ class PlayoutAgent:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
-        found = playout_search(perceived(self._game, views, seeds), self._game.spec, seeds, **self._options)
+        found = playout_search(determinize_views(self._game, views, seeds), self._game.spec, seeds, **self._options)
         decisions = []
         for arms, visits, value_sums in found:
             means = np.where(visits > 0, value_sums / np.maximum(visits, 1), -np.inf)

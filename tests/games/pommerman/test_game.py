@@ -190,7 +190,7 @@ def test_planes_hide_the_fog_and_what_is_under_wood() -> None:
     assert planes[1, :6, :6].sum() > 0
     assert planes[18:22].min() == 1
     assert planes[22].max() == 0
-    known = game.perceived(state, 0)
+    known = game.determinize(state, 0)
     assert np.array_equal(known.observation(0), planes)
     assert not known.arrays()["items"].any()  # type: ignore[attr-defined]
 
@@ -215,7 +215,7 @@ def test_gates_cut_where_they_say(registered: Plugins) -> None:
 
 def test_three_scripted_opponents_reply_within_the_search() -> None:
     game = variant("PommeFFACompetition-v0")
-    roots = game.views([(game.perceived(game.initial_state(seed), 0), 0) for seed in range(4)])
+    roots = game.views([(game.determinize(game.initial_state(seed), 0), 0) for seed in range(4)])
     search = Search(game, SearchConfig(simulations=200), opponents=ScriptedAgent("simple"))
     visits = []
     for _ in range(2):
@@ -314,7 +314,7 @@ def test_a_search_in_fog_plays_whole_games_from_what_its_player_knows() -> None:
         views = game.views([(state, player) for player in players])
         actions = [decision.action for decision in others.act(views, seats)]
         if 0 in state.living:  # type: ignore[attr-defined]
-            known, twin = game.perceived(state, 0), Seat(0, copy.deepcopy(seats[0].rng))
+            known, twin = game.determinize(state, 0), Seat(0, copy.deepcopy(seats[0].rng))
             is_hidden.append(known.key() != state.key())
             (decided,), (from_known,) = (
                 searcher.act(views.take([0]), seats[:1]),
