@@ -27,6 +27,7 @@ from measuring.positions import random_positions
 from measuring.record import add_option, append
 
 from moemcts.agents import Seat
+from moemcts.coroutines import CoroutineRunner
 from moemcts.evaluation import Evaluator
 from moemcts.game import Game
 from moemcts.learn.inference.backends import Inference
@@ -36,7 +37,6 @@ from moemcts.learn.loop.games import Cast, Counts, play_games
 from moemcts.learn.loop.players import SelfPlayAgent, TimedEvaluator, Usage
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.thoughts import Flight
 
 NETWORKS = {
     "resnet": "chess",
@@ -122,15 +122,15 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
             before = agent.num_evaluations
             seats = [Seat(0, np.random.default_rng(row)) for row in range(number * num_trees)]
             if number == 1:
-                agent.think(roots[number], seats)
+                agent.search(roots[number], seats)
                 return agent.num_evaluations - before
-            with Flight[int, object]() as flight:
+            with CoroutineRunner[int, object]() as runner:
                 for group in range(number):
                     own = slice(group * num_trees, (group + 1) * num_trees)
                     some = roots[number].take(range(own.start, own.stop))
-                    flight.start(group, agent.searching(some, seats[own]))
+                    runner.start(group, agent.search_coroutine(some, seats[own]))
                 for _ in range(number):
-                    flight.land()
+                    runner.next_result()
             return agent.num_evaluations - before
 
         return search

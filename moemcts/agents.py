@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from moemcts.coroutines import Coroutine, run_to_completion
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator, is_batch_dependent, policy_probabilities
 from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views, any_of
 from moemcts.gates import PhaseGate
-from moemcts.thoughts import Thought, think
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,23 +92,25 @@ def named_agent(agent: Agent, reference: str) -> Agent:
 
 
 @runtime_checkable
-class Thinker(Agent, Protocol):
+class CoroutineAgent(Agent, Protocol):
     """An agent that can be suspended whenever it waits for an evaluator, while other decisions make progress.
 
-    Several of its thoughts may be in flight at once.
+    Several of its coroutines may run concurrently.
     """
 
-    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Returns a thought that results in the decisions of `act`."""
+    def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
+        """Returns a coroutine with the result of `act`."""
 
 
-def thought_of(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-    """Returns a thought that results in an agent's decisions; without questions if the agent is no `Thinker`."""
-    return agent.thought(views, seats) if isinstance(agent, Thinker) else at_once(agent, views, seats)
+def act_coroutine(agent: Agent, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
+    """Returns a coroutine that results in an agent's decisions; it requests no evaluations unless the agent is a
+    `CoroutineAgent`.
+    """
+    return agent.act_coroutine(views, seats) if isinstance(agent, CoroutineAgent) else act_blocking(agent, views, seats)
 
 
-def at_once(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-    """Returns a thought that results in an agent's decisions, without asking any questions."""
+def act_blocking(agent: Agent, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
+    """Returns a coroutine that calls `Agent.act` and so requests no evaluations."""
     yield from ()
     return agent.act(views, seats)
 
@@ -139,14 +141,14 @@ class PolicyAgent:
         return self._evaluator
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        return think(self.thought(views, seats))
+        return run_to_completion(self.act_coroutine(views, seats))
 
-    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Asks one question, or one per view if the evaluator's answers depend on the batch."""
+    def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
+        """Makes one request, or one per view if the evaluator is batch-dependent."""
         if len(views) > 1 and is_batch_dependent(self._evaluator):
             decisions: list[Decision] = []
             for row, seat in enumerate(seats):
-                decisions += yield from self.thought(views.take([row]), [seat])
+                decisions += yield from self.act_coroutine(views.take([row]), [seat])
             return decisions
         evaluation = yield self._evaluator, views
         values = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
@@ -176,9 +178,9 @@ class Named:
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return self._agent.act(views, seats)
 
-    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Returns the agent's thought."""
-        return thought_of(self._agent, views, seats)
+    def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
+        """Returns the agent's coroutine for these views."""
+        return act_coroutine(self._agent, views, seats)
 
 
 class Translated:
@@ -194,9 +196,9 @@ class Translated:
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return self.agent.act(self.translated(views), seats)
 
-    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Returns the agent's thought about the translated views."""
-        return thought_of(self.agent, self.translated(views), seats)
+    def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
+        """Returns the agent's coroutine for the translated views."""
+        return act_coroutine(self.agent, self.translated(views), seats)
 
     def translated(self, views: Views) -> Views:
         """Returns the views in the agent's encoding."""

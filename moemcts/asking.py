@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.agents import Agent, Decision, Policy, Seat, at_once
+from moemcts.agents import Agent, Decision, Policy, Seat, act_blocking
+from moemcts.coroutines import Coroutine, run_to_completion
 from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside, shortened
 from moemcts.game import Game, State, Views
-from moemcts.thoughts import Thought, think
 
 LONGEST = 86_400.0
 """The largest time limit per decision, in seconds: a day, so that a timer can be set for any number of views."""
@@ -69,23 +69,23 @@ def ask(
     so that only the views it cannot answer fail. A memory of the agent's own class that it mutated instead of replacing
     stays mutated (see `Seat`). Legality is not checked.
     """
-    return think(asking(agent, views, seats, at_once(agent, views, seats), patience, game))
+    return run_to_completion(asking(agent, views, seats, act_blocking(agent, views, seats), patience, game))
 
 
 def asking(
     agent: Agent,
     views: Views,
     seats: Sequence[Seat],
-    thought: Thought[Sequence[Decision]],
+    coroutine: Coroutine[Sequence[Decision]],
     patience: float | None = None,
     game: str = "the game",
-) -> Thought[list[Answer]]:
-    """Returns a thought that results in the answers of `ask`, given the agent's thought about these views."""
+) -> Coroutine[list[Answer]]:
+    """Returns a coroutine with the result of `ask`, given the agent's coroutine for these views."""
     # A single view is not asked about again.
     before = [(seat.rng.bit_generator.state, _kept(seat.memory)) for seat in seats] if len(seats) > 1 else []
     try:
         with _time_limit(None if patience is None else patience * len(seats)):
-            decisions, failures = yield from _heard(thought)
+            decisions, failures = yield from _heard(coroutine)
         return _checked(decisions, failures, len(seats))
     except _TooSlow:
         failure = Failure("timeout", f"no decision within {patience:g} s")
@@ -126,9 +126,9 @@ def _is_of_the_game(error: Exception | SystemExit) -> bool:
     return any(isinstance(value, Game | State) for value in given)
 
 
-def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decision], Mapping[int, Failure]]]:
+def _heard(coroutine: Coroutine[Sequence[Decision]]) -> Coroutine[tuple[Sequence[Decision], Mapping[int, Failure]]]:
     try:
-        return (yield from thought), {}
+        return (yield from coroutine), {}
     except AgentFailure as failure:
         return failure.decisions, failure.failures
 

@@ -9,11 +9,11 @@ from typing import overload
 
 import numpy as np
 
+from moemcts.coroutines import EvaluationRequest
 from moemcts.errors import unknown_name
 from moemcts.evaluation import Evaluation, Evaluator, check_alike, is_batch_dependent
 from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
-from moemcts.thoughts import Question
 
 QUEUE = "queue"
 """The name of the routing by `ExpertQueue`, in addition to those in `ROUTINGS`."""
@@ -197,24 +197,24 @@ class ExpertQueue:
         self._batch_size = batch_size
         self._waiting: list[list[tuple[Views, int, int]]] = [[] for _ in experts.experts]
 
-    def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, Question]]:
-        """Queues views under the given row numbers; yields the row numbers and the question of each full batch."""
+    def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, EvaluationRequest]]:
+        """Queues views under the given row numbers; yields the row numbers and the request of each full batch."""
         phases = self._set.gate.weights(views).argmax(axis=1)
         for i, phase in enumerate(phases):
             self._waiting[phase].append((views, i, int(rows[i])))
         for phase, waiting in enumerate(self._waiting):
             while len(waiting) >= self._batch_size:
-                yield self._question(phase, waiting[: self._batch_size])
+                yield self._request(phase, waiting[: self._batch_size])
                 del waiting[: self._batch_size]
 
-    def drain(self) -> Iterator[tuple[IntArray, Question]]:
-        """Yields the question of the longest queue, if any view is waiting, however short it is."""
+    def drain(self) -> Iterator[tuple[IntArray, EvaluationRequest]]:
+        """Yields the request of the longest queue, if any view is waiting, however short it is."""
         phase = max(range(len(self._waiting)), key=lambda k: len(self._waiting[k]))
         if self._waiting[phase]:
             batch, self._waiting[phase] = self._waiting[phase], []
-            yield self._question(phase, batch)
+            yield self._request(phase, batch)
 
-    def _question(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Question]:
+    def _request(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, EvaluationRequest]:
         together = self._game.views([views[i] for views, i, _ in batch])
         return np.array([row for _, _, row in batch], dtype=np.int64), (self._set.experts[phase], together)
 

@@ -13,12 +13,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from moemcts.agents import Agent, Decision, Seat, thought_of
+from moemcts.agents import Agent, Decision, Seat, act_coroutine
 from moemcts.asking import Answer, ask, asking, check_interruptible, check_patience
+from moemcts.coroutines import CoroutineRunner
 from moemcts.errors import AgentFailure, Failure
 from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, GameSpec, Player, State, after_step, random_action
 from moemcts.given import check_final, check_length, check_players, legal_actions, per_player
-from moemcts.thoughts import Flight
 
 
 @dataclass(eq=False, kw_only=True)
@@ -140,7 +140,7 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
     first = _seated(game.spec, (), waiting, max_parallel)
     bounds = [len(first) * group // num_groups for group in range(num_groups + 1)]
     ready = deque(_Group[T](first[start:stop], stop - start) for start, stop in itertools.pairwise(bounds))
-    with Flight[tuple[_Group[T], _Batch], list[Answer]]() as flight:
+    with CoroutineRunner[tuple[_Group[T], _Batch], list[Answer]]() as runner:
         while True:
             while ready:
                 group = ready.popleft()
@@ -152,14 +152,14 @@ def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: 
                 group.round = _Round(game, group.tables)
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
-                    thought = thought_of(batch.agent, views, batch.seats)
-                    answers = asking(batch.agent, views, batch.seats, thought, game=game.spec.name)
-                    flight.start((group, batch), answers)
+                    coroutine = act_coroutine(batch.agent, views, batch.seats)
+                    answers = asking(batch.agent, views, batch.seats, coroutine, game=game.spec.name)
+                    runner.start((group, batch), answers)
                 if not group.round.batches:
                     ready.append(group)
-            if not len(flight):
+            if not len(runner):
                 return
-            (group, batch), answered = flight.land()
+            (group, batch), answered = runner.next_result()
             assert group.round is not None
             group.round.take(batch, answered)
             if not group.round.num_missing:

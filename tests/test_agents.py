@@ -25,7 +25,7 @@ def seats() -> list[Seat]:
 
 def test_a_search_hands_on_the_shares_of_its_visits() -> None:
     agent = SearchAgent(GAME, UniformEvaluator(GAME.spec), SearchConfig(simulations=40))
-    results, decisions = agent.think(views(), seats()), agent.act(views(), seats())
+    results, decisions = agent.search(views(), seats()), agent.act(views(), seats())
     for result, decision in zip(results, decisions, strict=True):
         assert decision.policy is not None
         assert decision.policy.shares.sum() == pytest.approx(1)

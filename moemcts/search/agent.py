@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat, phases
+from moemcts.coroutines import Coroutine, run_to_completion
 from moemcts.evaluation import CachedEvaluator, Evaluator, is_batch_dependent
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game, Views, determinize_views
@@ -18,7 +19,6 @@ from moemcts.search.opponents import Opponents
 from moemcts.search.result import SearchResult
 from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.search.selection import choose_move
-from moemcts.thoughts import Thought, think
 
 MAX_IDLE_NODES = 10_000
 """Maximum tree size of a search that is kept for reuse by the next decision, to save allocations."""
@@ -76,7 +76,7 @@ class SearchAgent:
         """Returns the state to copy or pickle, without the idle searches, which can be neither copied nor resumed."""
         return {**self.__dict__, "_idle": []}
 
-    def searching_by(self, config: SearchConfig) -> SearchAgent:
+    def with_config(self, config: SearchConfig) -> SearchAgent:
         """Returns an agent with other settings that shares the evaluator, including rollouts and cache."""
         other = copy(self)
         other.config = config
@@ -92,15 +92,15 @@ class SearchAgent:
         return self._evaluator
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        return self.decide(views, seats, self.think(views, seats))
+        return self.decide(views, seats, self.search(views, seats))
 
-    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+    def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
         """Searches, and requests evaluations of the leaves of all trees in shared batches."""
-        results = yield from self._searching(views, seats, self._remembered(seats))
+        results = yield from self._search(views, seats, self._remembered(seats))
         return self.decide(views, seats, results)
 
     def decide(self, views: Views, seats: Sequence[Seat], results: Sequence[SearchResult]) -> Sequence[Decision]:
-        """Returns the decisions for each view, given the results of `think`."""
+        """Returns the decisions for each view, given the results of `search`."""
         plies = views.plies()
         decisions = []
         routes = phases(self._evaluator, views)
@@ -121,16 +121,16 @@ class SearchAgent:
             )
         return decisions
 
-    def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
+    def search(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns the search result for each view, before a move is chosen."""
-        return think(self._searching(views, seats, self._remembered(seats)))
+        return run_to_completion(self._search(views, seats, self._remembered(seats)))
 
-    def searching(self, views: Views, seats: Sequence[Seat]) -> Thought[list[SearchResult]]:
-        """Returns a thought that results in what `think` returns; several may be in flight.
+    def search_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[list[SearchResult]]:
+        """Returns a coroutine with the result of `search`; several may run concurrently.
 
         It consumes the trees in the seats' memories, even if it raises.
         """
-        return (yield from self._searching(views, seats, [seat.memory for seat in seats]))
+        return (yield from self._search(views, seats, [seat.memory for seat in seats]))
 
     def _remembered(self, seats: Sequence[Seat]) -> list[Any]:
         """Returns the trees to reuse; copies if there are several, so that an error in one search leaves the trees of
@@ -140,20 +140,20 @@ class SearchAgent:
             return [seat.memory for seat in seats]
         return [copy(seat.memory) for seat in seats]
 
-    def _searching(self, views: Views, seats: Sequence[Seat], kept: Sequence[Any]) -> Thought[list[SearchResult]]:
+    def _search(self, views: Views, seats: Sequence[Seat], kept: Sequence[Any]) -> Coroutine[list[SearchResult]]:
         if len(seats) > 1 and is_batch_dependent(self._evaluator):
             alone: list[SearchResult] = []
             for row, seat in enumerate(seats):
-                alone += yield from self._searching(views.take([row]), [seat], [kept[row]])
+                alone += yield from self._search(views.take([row]), [seat], [kept[row]])
             return alone
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
         roots = determinize_views(self._game, views, seeds)
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
         search.reset(roots, seeds, kept if self.config.reuse else None)
         if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
-            results = yield from search.thought_queued(self._evaluator, batch_size=self._queue)
+            results = yield from search.run_queued_coroutine(self._evaluator, batch_size=self._queue)
         else:
-            results = yield from search.thought(self._valued_by)
+            results = yield from search.run_coroutine(self._valued_by)
         batches, evaluations = search.counts
         self.num_batches += batches
         self.num_evaluations += evaluations

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent, Seat
+from moemcts.coroutines import Coroutine, run_to_completion
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
@@ -17,7 +18,6 @@ from moemcts.native import Lawful
 from moemcts.search.config import LARGEST_U32, SearchConfig
 from moemcts.search.opponents import Opponents, opponent_of, replies
 from moemcts.search.result import SearchResult
-from moemcts.thoughts import Thought, think
 
 
 class Search:
@@ -106,27 +106,27 @@ class Search:
 
     def run(self, evaluator: Evaluator) -> list[SearchResult]:
         """Searches until every tree has reached a limit."""
-        return think(self.thought(evaluator))
+        return run_to_completion(self.run_coroutine(evaluator))
 
-    def thought(self, evaluator: Evaluator) -> Thought[list[SearchResult]]:
-        """Returns a thought that searches like `run`, so that other searches can proceed during its evaluations."""
+    def run_coroutine(self, evaluator: Evaluator) -> Coroutine[list[SearchResult]]:
+        """Returns a coroutine that searches like `run`, so that other searches can proceed during its evaluations."""
         while len(views := self.select()):
             self.backup((yield evaluator, views))
         return self.results()
 
     def run_queued(self, experts: ExpertSet, *, batch_size: int) -> list[SearchResult]:
         """Searches like `run`, but queues leaves until there is a full batch for their expert."""
-        return think(self.thought_queued(experts, batch_size=batch_size))
+        return run_to_completion(self.run_queued_coroutine(experts, batch_size=batch_size))
 
-    def thought_queued(self, experts: ExpertSet, *, batch_size: int) -> Thought[list[SearchResult]]:
-        """Returns a thought that searches like `run_queued`."""
+    def run_queued_coroutine(self, experts: ExpertSet, *, batch_size: int) -> Coroutine[list[SearchResult]]:
+        """Returns a coroutine that searches like `run_queued`."""
         queue = ExpertQueue(experts, self.game, batch_size=batch_size)
         while True:
             views = self.select()
             is_idle = not len(views)
             full = queue.push(views, np.arange(*self._native.rows)) if not is_idle else queue.drain()
-            for rows, question in full:
-                self.backup((yield question), rows)
+            for rows, request in full:
+                self.backup((yield request), rows)
                 is_idle = False
             if is_idle:
                 return self.results()

@@ -42,11 +42,11 @@ class ObservedAgent:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         self.results = {}
-        think, decide = getattr(self._inner, "think", None), getattr(self._inner, "decide", None)
-        if think is None or decide is None:
+        search, decide = getattr(self._inner, "search", None), getattr(self._inner, "decide", None)
+        if search is None or decide is None:
             return self.agent.act(views, seats)
         views = self._translate(views)
-        results: Sequence[SearchResult] = think(views, seats)
+        results: Sequence[SearchResult] = search(views, seats)
         self.results = {seat.player: result for seat, result in zip(seats, results, strict=True)}
         decisions: Sequence[Decision] = decide(views, seats, results)
         return decisions

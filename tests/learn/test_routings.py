@@ -69,7 +69,7 @@ def test_a_batch_of_one_leaf_is_searched_alike_by_every_routing(routing: str) ->
 
     def searched(routing: str, queue: int | None):  # type: ignore[no-untyped-def]
         team = ExpertSet(PlyGate([3]), [HashedEvaluator(9, 1), Turned(9, 1)], routing=ROUTINGS.get(routing))
-        return SearchAgent(game, team, SearchConfig(simulations=60), queue=queue).think(views, seats)[0]
+        return SearchAgent(game, team, SearchConfig(simulations=60), queue=queue).search(views, seats)[0]
 
     expected, found = searched("each", None), searched(routing, 1 if routing == "queue" else None)
     assert found.visits.tolist() == expected.visits.tolist()

@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 
 from moemcts.agents import Agent, Decision, PolicyAgent, Seat
+from moemcts.coroutines import Coroutine, CoroutineRunner
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import MAJORITY, ROUTINGS, ExpertSet
 from moemcts.game import FloatArray, Game, Views
 from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
-from moemcts.thoughts import Flight, Thought
 
 
 def decisions(agent: SearchAgent, views: Views, seats: Sequence[Seat], num_groups: int) -> list[Decision]:
     """Returns what an agent decides about views that it is asked about in groups, one while another is evaluated."""
     bounds = np.linspace(0, len(seats), min(num_groups, len(seats)) + 1).astype(int).tolist()
-    with Flight[int, Sequence[Decision]]() as flight:
+    with CoroutineRunner[int, Sequence[Decision]]() as runner:
         for start, stop in itertools.pairwise(bounds):
-            flight.start(start, agent.thought(views.take(range(start, stop)), seats[start:stop]))
-        found = dict(flight.land() for _ in bounds[1:])
+            runner.start(start, agent.act_coroutine(views.take(range(start, stop)), seats[start:stop]))
+        found = dict(runner.next_result() for _ in bounds[1:])
     return [decision for start in bounds[:-1] for decision in found[start]]
 
 
@@ -85,16 +85,18 @@ def test_one_group_searches_while_another_is_evaluated(queue: int | None) -> Non
             assert selected.wait(30), "nobody searched while this was evaluated"
             return UniformEvaluator(game.spec).evaluate(views)
 
-    def search(number: int) -> Thought[int]:
-        thought = SearchAgent(game, experts, SearchConfig(simulations=4), queue=queue).thought(views, seats[number])
-        question = next(thought)
+    def search(number: int) -> Coroutine[int]:
+        coroutine = SearchAgent(game, experts, SearchConfig(simulations=4), queue=queue).act_coroutine(
+            views, seats[number]
+        )
+        request = next(coroutine)
         asked.append(number)
         if len(asked) == 2:
             selected.set()
         while True:
-            answer = yield question
+            answer = yield request
             try:
-                question = thought.send(answer)
+                request = coroutine.send(answer)
             except StopIteration as end:
                 return len(end.value)
 
@@ -102,10 +104,10 @@ def test_one_group_searches_while_another_is_evaluated(queue: int | None) -> Non
     experts = ExpertSet(SinglePhase(), [Waits()])
     views = game.views([(game.initial_state(), 0)] * 2)
     seats = [[Seat(0, np.random.default_rng(number)) for _ in range(2)] for number in range(2)]
-    with Flight[int, int]() as flight:
+    with CoroutineRunner[int, int]() as runner:
         for number in range(2):
-            flight.start(number, search(number))
-        assert [flight.land() for _ in range(2)] == [(0, 2), (1, 2)]
+            runner.start(number, search(number))
+        assert [runner.next_result() for _ in range(2)] == [(0, 2), (1, 2)]
 
 
 def test_an_error_of_the_evaluator_comes_out_and_nothing_goes_on_behind_it() -> None:

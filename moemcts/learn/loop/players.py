@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat
+from moemcts.coroutines import Coroutine, run_to_completion
 from moemcts.evaluation import Evaluation, Evaluator, EvaluatorWrapper
 from moemcts.game import Game, Views
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.opponents import Opponents
 from moemcts.search.result import SearchResult
 from moemcts.search.selection import choose_move
-from moemcts.thoughts import Thought, think
 
 
 @dataclass
@@ -75,12 +75,12 @@ class SelfPlayAgent:
             if fast_simulations is None and config.simulations is None:
                 raise ValueError("expected fast_simulations for a search without simulations, got none")
             few = fast_simulations or max(1, (config.simulations or 0) // 4)
-            self._fast = self._full.searching_by(quiet(config, simulations=few))
+            self._fast = self._full.with_config(quiet(config, simulations=few))
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        return think(self.thought(views, seats))
+        return run_to_completion(self.act_coroutine(views, seats))
 
-    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+    def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
         """Runs full searches first, then quick ones."""
         decisions = {} if self._config.reuse else _forced(views)
         full, fast = list[int](), list[int]()
@@ -91,7 +91,7 @@ class SelfPlayAgent:
         for agent, rows, is_full in ((self._full, full, True), (self._fast, fast, False)):
             if rows:
                 some, theirs = views.take(rows), [seats[row] for row in rows]
-                results = yield from agent.searching(some, theirs)
+                results = yield from agent.search_coroutine(some, theirs)
                 for row, result, ply, seat in zip(rows, results, some.plies(), theirs, strict=True):
                     decisions[row] = self._decision(result, int(ply), seat, is_full=is_full)
         return [decisions[row] for row in range(len(seats))]
