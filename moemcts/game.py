@@ -15,9 +15,9 @@ from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
 from moemcts.errors import UnlawfulGame, listed
-from moemcts.given import CHANCE as CHANCE
-from moemcts.given import actions_of, packed, read, shares_of, unlawful
 from moemcts.ragged import gathered
+from moemcts.validation import CHANCE as CHANCE
+from moemcts.validation import actions_of, convert, encode_text, shares_of, unlawful_value
 from moemcts.views import ViewList
 
 Player = int
@@ -139,7 +139,7 @@ class State(ABC):
         """Returns whether the return of `player` is final: it is never active again and gets no more rewards."""
         if not self.active_players:
             return True
-        return read(self.returns(), lambda returns: bool(returns[player] != 0), "returns, one number per player")
+        return convert(self.returns(), lambda returns: bool(returns[player] != 0), "returns, one number per player")
 
     @abstractmethod
     def observation(self, player: Player) -> FloatArray:
@@ -184,11 +184,11 @@ def first_state(game: Game[S], seed: int = 0) -> S:
     return lawful_state(game.initial_state(seed), game.spec)
 
 
-def lawful_state(given: S, spec: GameSpec) -> S:
-    """Returns a position given by a game; raises UnlawfulGame if it is not a `State`."""
-    if not isinstance(given, State):
-        raise unlawful(given, "a position derived from moemcts.State", spec.name)
-    return given
+def lawful_state(state: S, spec: GameSpec) -> S:
+    """Returns a position that a game returned; raises UnlawfulGame if it is not a `State`."""
+    if not isinstance(state, State):
+        raise unlawful_value(state, "a position derived from moemcts.State", spec.name)
+    return state
 
 
 def after_step(spec: GameSpec, state: S, joint: JointAction) -> S:
@@ -381,7 +381,7 @@ class Game(ABC, Generic[S]):
 
     def pack(self, states: Sequence[S]) -> Packed:
         """Returns the positions as bytes, compact enough for millions of them."""
-        return Packed.of([packed(self.spec, self.format_state(state)) for state in states])
+        return Packed.of([encode_text(self.spec, self.format_state(state)) for state in states])
 
     def unpack(self, packed: Packed, players: IntArray) -> Views:
         """Returns views of packed positions for `players`, `[N]`."""

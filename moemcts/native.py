@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from moemcts import _core as core
 from moemcts.errors import UnlawfulGame
 from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
-from moemcts.given import whole_key
+from moemcts.validation import unsigned_key
 
 __all__ = [
     "Arms",
@@ -145,7 +145,7 @@ def identities(views: Views) -> Identities:
     """Returns the identity of each view, including the ply, since gates may depend on it."""
     if are_native(views):
         return views.keys(), views.plies(), views.players()
-    return np.array([whole_key(state.key()) for state, _ in views], np.uint64), views.plies(), views.players()
+    return np.array([unsigned_key(state.key()) for state, _ in views], np.uint64), views.plies(), views.players()
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

@@ -13,12 +13,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from moemcts.agent_calls import Answer, call_agent, call_agent_coroutine, check_interruptible, check_time_limit
 from moemcts.agents import Agent, Decision, Seat, act_coroutine
-from moemcts.asking import Answer, ask, asking, check_interruptible, check_patience
 from moemcts.coroutines import CoroutineRunner
 from moemcts.errors import AgentFailure, Failure
 from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, GameSpec, Player, State, after_step, random_action
-from moemcts.given import check_final, check_length, check_players, legal_actions, per_player
+from moemcts.validation import check_final, check_length, check_players, legal_actions, per_player
 
 
 @dataclass(eq=False, kw_only=True)
@@ -97,7 +97,7 @@ def play(
     tables: Iterable[T],
     *,
     max_parallel: int = 256,
-    patience: float | None = None,
+    time_limit: float | None = None,
     in_flight: int = 1,
 ) -> Iterator[list[Step[T]]]:
     """Yields the steps of each round, one per table in play; up to `max_parallel` tables are played in parallel.
@@ -107,68 +107,70 @@ def play(
     that it may depend on earlier results. Tables that are finished from the start yield no step.
 
     An agent that raises, returns too few decisions or an illegal action fails only at the tables concerned: it is
-    called again for one view at a time. `patience` is the time limit per decision in seconds. Raises UsageError for a
-    `patience` that is not in (0, LONGEST].
+    called again for one view at a time. `time_limit` is the time limit per decision in seconds. Raises UsageError for a
+    `time_limit` that is not in (0, MAX_TIME_LIMIT].
 
     With `in_flight` above 1, tables are divided into that many groups, which share the `max_parallel` places and have
     their own rounds: while the positions of one group are being evaluated, another proceeds. The assignment of tables
-    to groups does not depend on timing. With a `patience`, there is one group.
+    to groups does not depend on timing. With a `time_limit`, there is one group.
     """
-    if patience is not None:
-        check_patience(patience)
+    if time_limit is not None:
+        check_time_limit(time_limit)
         check_interruptible()
     if max_parallel < 1:
         raise ValueError(f"expected max_parallel of at least 1, got {max_parallel}")
     if in_flight < 1:
         raise ValueError(f"expected in_flight of at least 1, got {in_flight}")
     waiting = iter(tables)
-    num_groups = 1 if patience is not None else min(in_flight, max_parallel)
+    num_groups = 1 if time_limit is not None else min(in_flight, max_parallel)
     if num_groups > 1:
-        yield from _in_flight(game, waiting, max_parallel, num_groups)
+        yield from _play_groups(game, waiting, max_parallel, num_groups)
         return
     running: list[T] = []
-    while running := _seated(game.spec, running, waiting, max_parallel):
-        done = _Round(game, running)
-        for batch in done.batches:
+    while running := _refilled(game.spec, running, waiting, max_parallel):
+        current = _Round(game, running)
+        for batch in current.batches:
             views = game.views(batch.pairs)
-            done.take(batch, ask(batch.agent, views, batch.seats, patience=patience, game=game.spec.name))
-        yield done.steps()
+            answers = call_agent(batch.agent, views, batch.seats, time_limit=time_limit, game=game.spec.name)
+            current.store(batch, answers)
+        yield current.steps()
 
 
-def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int) -> Iterator[list[Step[T]]]:
+def _play_groups(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int) -> Iterator[list[Step[T]]]:
+    """Plays in several groups of tables: while the agents of one wait for evaluations, those of another search."""
     # With fewer tables than places, every group still gets its share.
-    first = _seated(game.spec, (), waiting, max_parallel)
-    bounds = [len(first) * group // num_groups for group in range(num_groups + 1)]
-    ready = deque(_Group[T](first[start:stop], stop - start) for start, stop in itertools.pairwise(bounds))
+    tables = _refilled(game.spec, (), waiting, max_parallel)
+    bounds = [len(tables) * group // num_groups for group in range(num_groups + 1)]
+    ready = deque(_Group[T](tables[start:stop], stop - start) for start, stop in itertools.pairwise(bounds))
     with CoroutineRunner[tuple[_Group[T], _Batch], list[Answer]]() as runner:
         while True:
             while ready:
                 group = ready.popleft()
                 if group.round is not None:
                     yield group.round.steps()
-                group.tables = _seated(game.spec, group.tables, waiting, group.room)
+                group.tables = _refilled(game.spec, group.tables, waiting, group.num_places)
                 if not group.tables:
                     continue
                 group.round = _Round(game, group.tables)
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
-                    coroutine = act_coroutine(batch.agent, views, batch.seats)
-                    answers = asking(batch.agent, views, batch.seats, coroutine, game=game.spec.name)
-                    runner.start((group, batch), answers)
+                    act = act_coroutine(batch.agent, views, batch.seats)
+                    call = call_agent_coroutine(batch.agent, views, batch.seats, act, game=game.spec.name)
+                    runner.start((group, batch), call)
                 if not group.round.batches:
                     ready.append(group)
             if not len(runner):
                 return
-            (group, batch), answered = runner.next_result()
+            (group, batch), answers = runner.next_result()
             assert group.round is not None
-            group.round.take(batch, answered)
-            if not group.round.num_missing:
+            group.round.store(batch, answers)
+            if group.round.is_complete:
                 ready.append(group)
 
 
 @dataclass(eq=False)
 class _Batch:
-    """The views that one agent is asked about in one round."""
+    """The views that one agent is called for in one round."""
 
     agent: Agent
     pairs: list[tuple[State, Player]] = field(default_factory=list)
@@ -178,7 +180,7 @@ class _Batch:
 
 
 class _Round(Generic[T]):
-    """One decision of every active player at some tables."""
+    """One step at some tables: a decision of every active player, or an outcome of chance."""
 
     def __init__(self, game: Game, tables: Sequence[T]) -> None:
         self._game = game
@@ -187,31 +189,38 @@ class _Round(Generic[T]):
         self._answers: list[list[Answer]] = []
         batches: dict[int, _Batch] = {}
         for number, table in enumerate(tables):
-            given: list[Answer] = [_NOBODY] * len(table.players)
+            answers: list[Answer] = [_MISSING] * len(table.players)
             for place, player in enumerate(table.players):
                 if player == CHANCE:
-                    given[place] = Decision(action=random_action(table.state, CHANCE, table.chance))
+                    answers[place] = Decision(action=random_action(table.state, CHANCE, table.chance))
                 else:
                     agent = table.agents[player]
                     batch = batches.setdefault(id(agent), _Batch(agent))
                     batch.pairs.append((table.state, player))
                     batch.seats.append(table.seats[player])
                     batch.places.append((number, place))
-            self._answers.append(given)
+            self._answers.append(answers)
         self.batches = list(batches.values())
-        self.num_missing = len(self.batches)
+        self._num_missing = len(self.batches)
 
-    def take(self, batch: _Batch, answers: Sequence[Answer]) -> None:
+    @property
+    def is_complete(self) -> bool:
+        """Whether the answers to all batches are stored."""
+        return self._num_missing == 0
+
+    def store(self, batch: _Batch, answers: Sequence[Answer]) -> None:
         """Stores the answers to one of `batches`."""
         for (number, place), answer in zip(batch.places, answers, strict=True):
             state, legal = self.tables[number].state, self._legal[number][place]
-            self._answers[number][place] = _legal(answer, state, legal)
-        self.num_missing -= 1
+            self._answers[number][place] = _checked_legal(answer, state, legal)
+        self._num_missing -= 1
 
     def steps(self) -> list[Step[T]]:
         """Applies the decisions; raises UnlawfulGame if a game ends with invalid returns or exceeds `max_plies`."""
-        rows = zip(self.tables, self._answers, self._legal, strict=True)
-        steps = [_step(self._game.spec, *row) for row in rows]
+        steps = [
+            _play_step(self._game.spec, table, answers, legal)
+            for table, answers, legal in zip(self.tables, self._answers, self._legal, strict=True)
+        ]
         for table in self.tables:
             if table.is_open:
                 self._check(table)
@@ -231,32 +240,34 @@ class _Group(Generic[T]):
     """Tables whose rounds are played together."""
 
     tables: Sequence[T]
-    room: int
+    num_places: int
+    """The largest number of tables."""
     round: _Round[T] | None = None
 
 
-def _seated(spec: GameSpec, before: Sequence[T], waiting: Iterator[T], room: int) -> list[T]:
+def _refilled(spec: GameSpec, tables: Sequence[T], waiting: Iterator[T], num_places: int) -> list[T]:
     """Returns the tables still in play, plus new ones in place of the others."""
-    running = [table for table in before if table.is_open and table.players]
-    while len(running) < room and (following := next(waiting, None)) is not None:
-        check_players(spec, following.players)
-        if following.is_open and following.players:
-            running.append(following)
+    running = [table for table in tables if table.is_open and table.players]
+    while len(running) < num_places and (table := next(waiting, None)) is not None:
+        check_players(spec, table.players)
+        if table.is_open and table.players:
+            running.append(table)
     return running
 
 
-def paid_by(spec: GameSpec, state: State, before: FloatArray | None = None) -> FloatArray | None:
-    """Returns the rewards of the step into a position, added to those before, `[P]`.
+def add_rewards(spec: GameSpec, state: State, total: FloatArray | None = None) -> FloatArray | None:
+    """Returns the total of the rewards so far plus those of the step into a position, `[P]`.
 
     None in games without rewards. Raises UnlawfulGame unless rewards are one number per player.
     """
     if getattr(type(state), "rewards", NO_REWARDS) is NO_REWARDS:
-        return before
+        return total
     rewards = per_player(spec, "rewards", state.rewards())
-    return rewards if before is None else before + rewards
+    return rewards if total is None else total + rewards
 
 
-def _step(spec: GameSpec, table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
+def _play_step(spec: GameSpec, table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
+    """Plays a joint action at a table, or closes the table if an agent has no answer."""
     state, players = table.state, table.players
     num_legal = tuple(map(len, legal))
     decisions = tuple(answer for answer in answers if isinstance(answer, Decision))
@@ -268,15 +279,16 @@ def _step(spec: GameSpec, table: T, answers: Sequence[Answer], legal: Sequence[S
         return Step(table, state, players, (), num_legal, failures)
     table.state = after_step(spec, state, [decision.action for decision in decisions])
     table.players = table.state.active_players
-    table.paid = paid_by(spec, table.state, table.paid)
+    table.paid = add_rewards(spec, table.state, table.paid)
     return Step(table, state, players, decisions, num_legal, {})
 
 
-def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
+def _checked_legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
+    """Returns the answer, or a Failure if its action is illegal."""
     if isinstance(answer, Decision) and answer.action not in legal:
         return Failure("illegal move", f"action {answer.action} is illegal at ply {state.ply}")
     return answer
 
 
-_NOBODY = Decision(action=-1)
+_MISSING = Decision(action=-1)
 """Placeholder for an answer that is still missing."""

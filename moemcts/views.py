@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moemcts.errors import UnlawfulGame
-from moemcts.given import legal_actions, ply_of
+from moemcts.validation import legal_actions, ply_of
 
 if TYPE_CHECKING:
     from moemcts.game import BoolArray, FloatArray, GameSpec, IntArray, View

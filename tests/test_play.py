@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from games_for_tests import HashedTree, NativeTicTacToe, TreeGame, TreeState
 
+from moemcts.agent_calls import call_agent
 from moemcts.agents import Agent, Decision, PolicyAgent, RandomAgent, Seat
 from moemcts.arena import Conditions, Lineup, play_games
-from moemcts.asking import ask
 from moemcts.errors import Failure, GameFailure
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
@@ -272,11 +272,11 @@ def test_an_error_of_the_game_is_no_agents(num_views: int, wrap: Callable[..., A
     seats = [Seat(0, np.random.default_rng(row)) for row in range(num_views)]
     searching = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=8))
     with pytest.raises(GameFailure, match=r"the game raised KeyError: 'no such heap' in play \(test_play.py:\d+\)"):
-        ask(searching, views, seats)
+        call_agent(searching, views, seats)
     for in_flight in (1, 2):
         with pytest.raises(GameFailure, match=r"^hashed-tree raised KeyError: 'no such heap' in play "):
             list(play(game, [table(game, [searching] * 2, number) for number in range(2)], in_flight=in_flight))
-    told = ask(Careless(), views, seats)
+    told = call_agent(Careless(), views, seats)
     assert [one.kind for one in told if isinstance(one, Failure)] == ["crash"] * num_views
 
 
@@ -373,8 +373,8 @@ def test_what_a_game_must_not_give_a_search_is_no_agents_failure(
     views = game.views([(game.initial_state(), 0)] * 2)
     seats = [Seat(0, np.random.default_rng(row)) for row in range(2)]
     with pytest.raises(GameFailure, match=f"^hashed-tree breaks the laws of games, see `moemcts check`: {told}"):
-        ask(searching[agent], views, seats)
-    answers = ask(Own(), views, seats)
+        call_agent(searching[agent], views, seats)
+    answers = call_agent(Own(), views, seats)
     assert [one.kind for one in answers if isinstance(one, Failure)] == ["crash"] * 2
 
 
@@ -394,7 +394,7 @@ def test_an_error_of_a_game_that_came_through_the_standard_library_is_the_games(
     game = Broken(TreeGame(seed=5, num_players=2, branching=3, depth=4, simultaneous=False))
     searching = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=8))
     with pytest.raises(GameFailure, match=r"the game raised KeyError: 'no such heap' in _moves \(test_play.py:\d+\)"):
-        ask(searching, game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))])
+        call_agent(searching, game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))])
 
 
 @pytest.mark.parametrize("kind", [list, set, dict, deque, bytearray, np.array])
@@ -426,8 +426,8 @@ def test_a_memory_that_is_changed_in_place_is_restored_where_another_game_fails(
     start = game.initial_state()
     pairs = [(start, 0), (start.play([0]).play([1]), 0), (start.play([4]), 1)]
     seats, alone = ([Seat(player, np.random.default_rng(1), memory()) for _, player in pairs] for _ in range(2))
-    answers = ask(Notes(), game.views(pairs), seats)
-    expected = [ask(Notes(), game.views([pair]), [seat])[0] for pair, seat in zip(pairs, alone, strict=True)]
+    answers = call_agent(Notes(), game.views(pairs), seats)
+    expected = [call_agent(Notes(), game.views([pair]), [seat])[0] for pair, seat in zip(pairs, alone, strict=True)]
     assert answers == expected
     assert isinstance(answers[1], Failure)
     assert [str(seat.memory) for seat in seats] == [str(seat.memory) for seat in alone]

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from moemcts.agent_calls import check_time_limit
 from moemcts.agents import Decision
 from moemcts.arena.adjudication import Adjudication, Adjudicator, check_adjudicable, to_json
 from moemcts.arena.outcomes import Score, last_one_standing, outcome_of
 from moemcts.arena.records import GameRecord, Lineup, key_of
-from moemcts.asking import check_patience
 from moemcts.errors import Failure
 from moemcts.game import FloatArray, Game, Player
 from moemcts.play import Step, Table, chance_of, play, seats_of
@@ -36,7 +36,7 @@ class Conditions:
 
     def __post_init__(self) -> None:
         if self.agent_timeout is not None:
-            check_patience(self.agent_timeout)
+            check_time_limit(self.agent_timeout)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the entries in the header of a match's file: all conditions that games depend on."""
@@ -93,7 +93,7 @@ def play_games(
         game,
         tables(),
         max_parallel=conditions.max_parallel,
-        patience=conditions.agent_timeout,
+        time_limit=conditions.agent_timeout,
         in_flight=conditions.in_flight,
     ):
         num_plies += len(steps)

@@ -13,7 +13,7 @@ import numpy as np
 from moemcts.arena.verdict import format_count
 from moemcts.errors import GameFailure, MoemctsError, UnlawfulGame, UsageError, one_line, unreadable
 from moemcts.game import CHANCE, Game, Start, State, after_step, first_state, lawful_state, random_action
-from moemcts.given import check_players
+from moemcts.validation import check_players
 
 Order = Literal["sequential", "random"]
 

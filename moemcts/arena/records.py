@@ -12,7 +12,7 @@ from moemcts.agents import Agent, Decision
 from moemcts.arena.openings import convert_game_errors
 from moemcts.arena.outcomes import Outcome
 from moemcts.game import Action, Game, Player, State, first_state
-from moemcts.given import whole_key
+from moemcts.validation import unsigned_key
 
 THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
 """Fields of a decision that files of games store, in this order."""
@@ -117,7 +117,7 @@ def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
 
 def key_of(start: State) -> int:
     """Returns the `position_key` of a start position as an unsigned 64-bit integer."""
-    return whole_key(start.position_key())
+    return unsigned_key(start.position_key())
 
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:

@@ -20,10 +20,10 @@ from moemcts.game import (
     from_own_seats,
     random_action,
 )
-from moemcts.given import check_length, check_players, per_player, returns_of, whole_key
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import LARGEST_U32
 from moemcts.search.opponents import Opponents, opponent_of, replies
+from moemcts.validation import check_length, check_players, per_player, returns_of, unsigned_key
 
 
 class TruncatedRollouts(EvaluatorWrapper):
@@ -124,7 +124,7 @@ class _Rollout:
         self.paid = np.zeros(game.spec.num_players)
         self._spec = game.spec
         self._plies_left = plies
-        key = whole_key(state.key(), game.spec.name)
+        key = unsigned_key(state.key(), game.spec.name)
         sources = np.random.SeedSequence([seed, key, viewer]).spawn(game.spec.num_players + 1)
         self.seats = [Seat(player, np.random.default_rng(one)) for player, one in enumerate(sources[1:])]
         self._chance = np.random.default_rng(sources[0])

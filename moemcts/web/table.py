@@ -13,7 +13,7 @@ from moemcts.drawing import Board, Drawing
 from moemcts.errors import MoemctsError
 from moemcts.game import CHANCE, Action, FloatArray, Game, Player, State, Views, first_state
 from moemcts.gates import PhaseGate
-from moemcts.play import Step, Table, chance_of, paid_by, play, seats_of
+from moemcts.play import Step, Table, add_rewards, chance_of, play, seats_of
 from moemcts.web.insight import ObservedAgent, decision_json, gate_json, without_numpy
 
 
@@ -185,7 +185,7 @@ class WebTable:
                 for player, action in chosen.items()
             ]
             next_state = state.play(list(actions))
-            paid = paid_by(self._game.spec, next_state, self._history[-1].paid)
+            paid = add_rewards(self._game.spec, next_state, self._history[-1].paid)
             self._history.append(HistoryEntry(next_state, moves, chosen, paid))
 
     def resign(self) -> None:

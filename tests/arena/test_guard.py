@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
 
+from moemcts.agent_calls import call_agent
 from moemcts.agents import Decision, Policy, RandomAgent, Seat
 from moemcts.arena import Conditions, GameRecord, Lineup, duel_schedule, play_games, play_match
-from moemcts.asking import ask
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Views
 from moemcts.play import play as advance
@@ -168,9 +168,9 @@ def test_only_plain_numbers_are_handed_on_as_they_are(told: dict[str, Any]) -> N
     game = NativeTicTacToe()
     views = game.views([(game.initial_state(), 0)])
     for decision in (Decision(action=1), Decision(action=1, value=0.5, expert=2)):
-        assert ask(Steady(decision), views, seats_of(1, 0)) == [decision]
-        assert ask(Steady(decision), views, seats_of(1, 0))[0] is decision
-    (plain,) = ask(Steady(replace(decision, **told)), views, seats_of(1, 0))
+        assert call_agent(Steady(decision), views, seats_of(1, 0)) == [decision]
+        assert call_agent(Steady(decision), views, seats_of(1, 0))[0] is decision
+    (plain,) = call_agent(Steady(replace(decision, **told)), views, seats_of(1, 0))
     assert isinstance(plain, Decision)
     assert [type(getattr(plain, name)) for name in ("value", "nodes", "expert")] == [float, int, int]
 
@@ -215,7 +215,7 @@ def test_a_limit_that_no_timer_keeps_is_refused(seconds: float) -> None:
     with pytest.raises(UsageError, match="seconds per decision, got"):
         Conditions(agent_timeout=seconds)
     with pytest.raises(UsageError, match="seconds per decision, got"):
-        next(advance(NativeTicTacToe(), [], patience=seconds))
+        next(advance(NativeTicTacToe(), [], time_limit=seconds))
 
 
 @pytest.mark.parametrize("stuck", ["sleeps", "works", "catches"])

@@ -14,8 +14,8 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame, TreeState
 from searching_for_tests import HashedEvaluator
 
+from moemcts.agent_calls import Answer, call_agent
 from moemcts.agents import Decision, Seat
-from moemcts.asking import Answer, ask
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Action, FloatArray, Game, Player, State, Views
 from moemcts.native import playout_search
@@ -184,7 +184,7 @@ def test_a_game_goes_on_with_its_tree_where_the_search_of_another_fails(is_batch
         agent = SearchAgent(game, evaluator, config)
         seats = [Seat(0, np.random.default_rng(number)) for number in range(len(roots))]
         agent.act(game.views([(start, 0)]), seats[:1])
-        return ask(agent, game.views([(root, 0) for root in roots]), seats)[0]
+        return call_agent(agent, game.views([(root, 0) for root in roots]), seats)[0]
 
     search = Search(game, config)
     search.reset(game.views([(start, 0)]), [0])

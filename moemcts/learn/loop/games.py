@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, Adjudicator
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, after_step, first_state, random_action
-from moemcts.given import whole_key
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.play import Step, Table, chance_of, play, seats_of
+from moemcts.validation import unsigned_key
 
 GAME_BITS = 32
 """Bits of a game number that count games within a generation."""
@@ -329,7 +329,7 @@ class _GameFactory:
             adjudicator=None if self._rules is None else Adjudicator(self._rules),
             is_played_on=bool(setup.random() < self._config.played_on),
         )
-        table.course.update(whole_key(state.key(), self._game.spec.name).to_bytes(8, "little"))
+        table.course.update(unsigned_key(state.key(), self._game.spec.name).to_bytes(8, "little"))
         return table
 
     def _seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:

@@ -20,13 +20,13 @@ from moemcts.errors import UnlawfulGame
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE, Action, Game, Player
 from moemcts.gates import SinglePhase
-from moemcts.given import check_players
 from moemcts.learn.fingerprint import encoding_fingerprint
 from moemcts.learn.inference.positions import positions_of_play
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.testing import check_agent
+from moemcts.validation import check_players
 
 RULES = TreeGame(seed=11, num_players=2, branching=3, depth=6, simultaneous=True, has_chance=True, has_rewards=True)
 
