@@ -30,9 +30,9 @@ class Policy:
         """Returns `weights`, `[n]`, normalised to sum to one, without those that are zero; at least one must be
         positive.
         """
-        kept = weights > 0
-        shares = weights[kept] / weights.sum()
-        return cls(np.asarray(actions[kept], dtype=np.int64), np.asarray(shares, dtype=np.float32))
+        is_positive = weights > 0
+        shares = weights[is_positive] / weights.sum()
+        return cls(np.asarray(actions[is_positive], dtype=np.int64), np.asarray(shares, dtype=np.float32))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +81,7 @@ class Agent(Protocol):
         """
 
 
-def named_agent(agent: Agent, reference: str) -> Agent:
+def checked_agent(agent: Agent, reference: str) -> Agent:
     """Returns the agent; raises MoemctsError if it has no name or no method `act`."""
     name, act = getattr(agent, "name", None), getattr(agent, "act", None)
     if not isinstance(name, str):
@@ -186,12 +186,12 @@ class Named:
 class Translated:
     """Delegates to an agent made for another encoding of the same game: same positions, different planes."""
 
-    def __init__(self, agent: Agent, seen: Game, own: Game) -> None:
-        """`seen` is the game that is played, `own` the one that the agent was made for."""
+    def __init__(self, agent: Agent, played_game: Game, own_game: Game) -> None:
+        """Takes the game that is played, and the one that the agent was made for."""
         self.name = agent.name
         self.agent = agent
-        self._seen = seen
-        self._own = own
+        self._played_game = played_game
+        self._own_game = own_game
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return self.agent.act(self.translated(views), seats)
@@ -202,8 +202,8 @@ class Translated:
 
     def translated(self, views: Views) -> Views:
         """Returns the views in the agent's encoding."""
-        packed = self._seen.pack([state for state, _ in views])
-        return self._own.unpack(packed, views.players())
+        packed = self._played_game.pack([state for state, _ in views])
+        return self._own_game.unpack(packed, views.players())
 
 
 def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:

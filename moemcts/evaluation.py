@@ -31,11 +31,13 @@ class Evaluation:
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
         """Returns the rows of several evaluations, concatenated; raises ValueError if there are none."""
-        whole = list(parts)
-        return cls(np.concatenate([part.logits for part in whole]), np.concatenate([part.value for part in whole]))
+        evaluations = list(parts)
+        logits = np.concatenate([evaluation.logits for evaluation in evaluations])
+        value = np.concatenate([evaluation.value for evaluation in evaluations])
+        return cls(logits, value)
 
 
-def check_alike(value: FloatArray, other: FloatArray) -> None:
+def check_same_shape(value: FloatArray, other: FloatArray) -> None:
     """Raises ValueError if one value is for the viewing player and the other for all players."""
     if value.shape[1:] != other.shape[1:]:
         raise ValueError(f"expected values of one shape, [N] or [N, P], got {value.shape} and {other.shape}")
@@ -136,7 +138,7 @@ class CachedEvaluator(EvaluatorWrapper):
             )
         super().__init__(evaluator)
         self._size = size
-        self._begin()
+        self._clear()
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state to copy or pickle, without the cached entries."""
@@ -144,12 +146,13 @@ class CachedEvaluator(EvaluatorWrapper):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._begin()
+        self._clear()
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
+        """Empties the cache."""
         self._lock = Lock()
         self._index = core.CacheIndex(self._size)
-        self._is_torn = False
+        self._is_corrupt = False
         self._logits = self._value = np.empty(0, dtype=np.float32)
         self.hits = 0
         self.misses = 0
@@ -162,32 +165,33 @@ class CachedEvaluator(EvaluatorWrapper):
             return self._evaluate(views)
 
     def _evaluate(self, views: Views) -> Evaluation:
-        if self._is_torn:
-            self._index, self._is_torn = core.CacheIndex(self._size), False
-        names = identities(views)
-        places, asked, answers = self._index.find(names)
-        self.hits += len(views) - len(asked)
-        self.misses += len(asked)
-        if not len(asked):
-            return Evaluation(self._logits[places], self._value[places])
-        fresh = self._evaluator.evaluate(views.take(asked) if len(asked) < len(views) else views)
+        if self._is_corrupt:
+            self._index, self._is_corrupt = core.CacheIndex(self._size), False
+        keys = identities(views)
+        # The cached row of each view, -1 for none; the views to evaluate; for each view, its row among these.
+        cached, missing, evaluated = self._index.find(keys)
+        self.hits += len(views) - len(missing)
+        self.misses += len(missing)
+        if not len(missing):
+            return Evaluation(self._logits[cached], self._value[cached])
+        fresh = self._evaluator.evaluate(views.take(missing) if len(missing) < len(views) else views)
         if not len(self._logits):
             shapes = (fresh.logits.shape[1:], fresh.value.shape[1:])
             self._logits, self._value = (np.empty((self._size, *shape), dtype=np.float32) for shape in shapes)
-        check_alike(self._value, fresh.value)
-        # Before anything is evicted: known answers are read from rows that new ones may overwrite.
-        logits, value = self._logits[places], self._value[places]
-        new = np.flatnonzero(places < 0)
-        logits[new], value[new] = fresh.logits[answers[new]], fresh.value[answers[new]]
-        keys, plies, players = names
-        self._keep((keys[asked], plies[asked], players[asked]), fresh)
+        check_same_shape(self._value, fresh.value)
+        # Before anything is evicted: cached rows are read before new ones may overwrite them.
+        logits, value = self._logits[cached], self._value[cached]
+        new = np.flatnonzero(cached < 0)
+        logits[new], value[new] = fresh.logits[evaluated[new]], fresh.value[evaluated[new]]
+        position_keys, plies, players = keys
+        self._store((position_keys[missing], plies[missing], players[missing]), fresh)
         return Evaluation(logits, value)
 
-    def _keep(self, names: Identities, evaluation: Evaluation) -> None:
+    def _store(self, keys: Identities, evaluation: Evaluation) -> None:
         """Stores the last `size` rows in place of the oldest."""
         # An interruption in here, by a signal, would leave entries in the index that point to the wrong rows.
-        self._is_torn = True
-        rows = self._index.keep(names)
+        self._is_corrupt = True
+        rows = self._index.keep(keys)
         start = len(evaluation.value) - len(rows)
         self._logits[rows], self._value[rows] = evaluation.logits[start:], evaluation.value[start:]
-        self._is_torn = False
+        self._is_corrupt = False

@@ -11,9 +11,9 @@ import numpy as np
 
 from moemcts.coroutines import EvaluationRequest
 from moemcts.errors import unknown_name
-from moemcts.evaluation import Evaluation, Evaluator, check_alike, is_batch_dependent
+from moemcts.evaluation import Evaluation, Evaluator, check_same_shape, is_batch_dependent
 from moemcts.game import FloatArray, Game, IntArray, Views
-from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
+from moemcts.gates import HardGate, PhaseGate, first_invalid_row
 
 QUEUE = "queue"
 """The name of the routing by `ExpertQueue`, in addition to those in `ROUTINGS`."""
@@ -28,8 +28,8 @@ class Routing:
     """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
     is_batch_dependent: bool = False
     """Whether the expert of a view depends on the other views of the batch."""
-    asks_one_each: bool = False
-    """Whether each view is evaluated only by the expert of its phase with the largest weight, independent of the
+    is_top_one: bool = False
+    """Whether each view is evaluated by one expert, that of its phase with the largest weight, whatever else is in the
     batch."""
     is_stacked: bool = False
     """Whether PyTorch loads the experts such that all are computed in one pass."""
@@ -51,18 +51,20 @@ class Evaluators(Sequence[Evaluator]):
     def __getitem__(self, number: int | slice) -> Evaluator | Sequence[Evaluator]:
         """Returns one evaluator, or a list of them, which delegate to `evaluate_by` and share its state."""
         numbers = range(len(self))[number]
-        return _Member(self, numbers) if isinstance(numbers, int) else [_Member(self, one) for one in numbers]
+        if isinstance(numbers, int):
+            return _Member(self, numbers)
+        return [_Member(self, member) for member in numbers]
 
 
 class _Member:
     """One evaluator of `Evaluators`."""
 
-    def __init__(self, team: Evaluators, number: int) -> None:
-        self._team = team
+    def __init__(self, evaluators: Evaluators, number: int) -> None:
+        self._evaluators = evaluators
         self._number = number
 
     def evaluate(self, views: Views) -> Evaluation:
-        return self._team.evaluate_by(np.full(len(views), self._number, dtype=np.int64), views)
+        return self._evaluators.evaluate_by(np.full(len(views), self._number, dtype=np.int64), views)
 
 
 class ExpertSet:
@@ -99,8 +101,8 @@ class ExpertSet:
         if isinstance(other, ExpertSet) and other.gate.num_phases == 1:
             # A single network needs no gate.
             other = other.experts[0]
-        kept = [expert if name in phases else other for name, expert in zip(names, self.experts, strict=True)]
-        return ExpertSet(self.gate, kept, routing=self.routing)
+        experts = [expert if name in phases else other for name, expert in zip(names, self.experts, strict=True)]
+        return ExpertSet(self.gate, experts, routing=self.routing)
 
 
 class PolicyValueSplit:
@@ -118,7 +120,7 @@ class PolicyValueSplit:
     @property
     def is_batch_dependent(self) -> bool:
         """Whether the evaluation of a view depends on the other views of the batch."""
-        return any(is_batch_dependent(one) for one in (self.experts, self.other))
+        return is_batch_dependent(self.experts) or is_batch_dependent(self.other)
 
     def evaluate(self, views: Views) -> Evaluation:
         return Evaluation(self.experts.evaluate(views).logits, self.other.evaluate(views).value)
@@ -130,7 +132,7 @@ def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) 
     """
     if isinstance(experts, Evaluators):
         return experts.evaluate_by(weights.argmax(axis=1), views)
-    return _route(views, weights.argmax(axis=1), experts)
+    return _evaluate_per_phase(views, weights.argmax(axis=1), experts)
 
 
 def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
@@ -150,23 +152,23 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     Probabilities are over all actions, illegal ones included, as mixtures are trained; the search masks them. Raises
     ValueError if the weights of a view are negative or do not sum to one.
     """
-    if row := row_that_is_wrong(weights):
+    if row := first_invalid_row(weights):
         raise ValueError(f"expected phase weights that are non-negative and sum to one for every view, got {row}")
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
-        heard = weights[:, phase] > 0
-        if not heard.any():
+        has_weight = weights[:, phase] > 0
+        if not has_weight.any():
             continue
         # Views are not copied for an expert with weight in all of them, the usual case with soft gates.
-        rows: IntArray | slice = slice(None) if heard.all() else np.flatnonzero(heard)
+        rows: IntArray | slice = slice(None) if has_weight.all() else np.flatnonzero(has_weight)
         evaluation = expert.evaluate(views if isinstance(rows, slice) else views.take(rows))
         share = weights[rows, phase].astype(np.float32)
         if probabilities is None or value is None:
             probabilities = np.zeros((len(views), evaluation.logits.shape[1]), dtype=np.float32)
             value = np.zeros((len(views), *evaluation.value.shape[1:]), dtype=np.float32)
-        check_alike(value, evaluation.value)
-        probabilities[rows] += _shared_out(share, evaluation.logits)
+        check_same_shape(value, evaluation.value)
+        probabilities[rows] += _scaled_softmax(evaluation.logits, share)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
         raise ValueError("expected at least one view to evaluate, got none")
@@ -175,11 +177,11 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     return Evaluation(np.log(probabilities, out=probabilities), value)
 
 
-EACH = Routing(name="each", route=route_each, asks_one_each=True)
-STACKED = Routing(name="stacked", route=route_each, asks_one_each=True, is_stacked=True)
+EACH = Routing(name="each", route=route_each, is_top_one=True)
+STACKED = Routing(name="stacked", route=route_each, is_top_one=True, is_stacked=True)
 MAJORITY = Routing(name="majority", route=route_majority, is_batch_dependent=True)
 MIXTURE = Routing(name="mixture", route=route_mixture)
-ROUTINGS = {one.name: one for one in (EACH, STACKED, MAJORITY, MIXTURE)}
+ROUTINGS = {routing.name: routing for routing in (EACH, STACKED, MAJORITY, MIXTURE)}
 """The routings that handle one batch at a time, by name; `ExpertQueue` works across batches."""
 ROUTING_NAMES = (*ROUTINGS, QUEUE)
 
@@ -192,14 +194,14 @@ class ExpertQueue:
     """
 
     def __init__(self, experts: ExpertSet, game: Game, *, batch_size: int) -> None:
-        self._set = experts
+        self._experts = experts
         self._game = game
         self._batch_size = batch_size
         self._waiting: list[list[tuple[Views, int, int]]] = [[] for _ in experts.experts]
 
     def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, EvaluationRequest]]:
         """Queues views under the given row numbers; yields the row numbers and the request of each full batch."""
-        phases = self._set.gate.weights(views).argmax(axis=1)
+        phases = self._experts.gate.weights(views).argmax(axis=1)
         for i, phase in enumerate(phases):
             self._waiting[phase].append((views, i, int(rows[i])))
         for phase, waiting in enumerate(self._waiting):
@@ -215,19 +217,22 @@ class ExpertQueue:
             yield self._request(phase, batch)
 
     def _request(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, EvaluationRequest]:
-        together = self._game.views([views[i] for views, i, _ in batch])
-        return np.array([row for _, _, row in batch], dtype=np.int64), (self._set.experts[phase], together)
+        """Returns the row numbers of a batch, and the request to evaluate it."""
+        rows = np.array([row for _, _, row in batch], dtype=np.int64)
+        joined = self._game.views([views[i] for views, i, _ in batch])
+        return rows, (self._experts.experts[phase], joined)
 
 
-def _shared_out(share: FloatArray, logits: FloatArray) -> FloatArray:
-    """Returns the softmax of `logits`, `[N, A]`, times the share of each row, `[N]`."""
+def _scaled_softmax(logits: FloatArray, scale: FloatArray) -> FloatArray:
+    """Returns the softmax of `logits`, `[N, A]`, times the scale of each row, `[N]`."""
     weights: FloatArray = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float32)
     np.exp(weights, out=weights)
-    weights *= (share / weights.sum(axis=1))[:, None]
+    weights *= (scale / weights.sum(axis=1))[:, None]
     return weights
 
 
-def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Evaluation:
+def _evaluate_per_phase(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Evaluation:
+    """Evaluates the views of each phase, `[N]`, in one batch."""
     present = np.unique(phases)
     if len(present) == 1:
         return experts[int(present[0])].evaluate(views)
@@ -239,7 +244,7 @@ def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Eval
         if logits is None or value is None:
             logits = np.empty((len(views), *part.logits.shape[1:]), dtype=part.logits.dtype)
             value = np.empty((len(views), *part.value.shape[1:]), dtype=part.value.dtype)
-        check_alike(value, part.value)
+        check_same_shape(value, part.value)
         # Written in place: concatenating first would copy the rows twice.
         logits[rows], value[rows] = part.logits, part.value
     if logits is None or value is None:

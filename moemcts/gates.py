@@ -63,18 +63,18 @@ class HardGate(ABC):
     @final
     def weights(self, views: Views) -> FloatArray:
         phases = np.asarray(self.phases(views))
-        is_right = phases.shape == (len(views),) and phases.dtype.kind in "iu"
+        is_index = phases.shape == (len(views),) and phases.dtype.kind in "iu"
         # A single comparison suffices: cast to unsigned, negative phases are very large.
-        if not is_right or phases.astype(np.uint64).max(initial=0) >= self.num_phases:
-            told = f"{phases.min()} to {phases.max()}" if is_right else f"{phases.dtype} {list(phases.shape)}"
+        if not is_index or phases.astype(np.uint64).max(initial=0) >= self.num_phases:
+            got = f"{phases.min()} to {phases.max()}" if is_index else f"{phases.dtype} {list(phases.shape)}"
             raise MoemctsError(
                 f"gate {self.name!r} is invalid: expected phases of shape [{len(views)}] below {self.num_phases}, "
-                f"got {told}"
+                f"got {got}"
             )
         return np.eye(self.num_phases, dtype=np.float32)[phases]
 
 
-def named(gate: PhaseGate, reference: str) -> PhaseGate:
+def checked_gate(gate: PhaseGate, reference: str) -> PhaseGate:
     """Returns the gate; raises MoemctsError if it has no name or no phase names, or if its parameters are not JSON
     values.
     """
@@ -88,17 +88,17 @@ def named(gate: PhaseGate, reference: str) -> PhaseGate:
     try:
         json.dumps(dict(gate.parameters))
     except (TypeError, ValueError) as error:
-        told = f"got {gate.parameters!r:.80}: {error}"
-        raise MoemctsError(f"gate {reference!r} is invalid: expected parameters to be JSON values, {told}") from None
+        got = f"got {gate.parameters!r:.80}: {error}"
+        raise MoemctsError(f"gate {reference!r} is invalid: expected parameters to be JSON values, {got}") from None
     return gate
 
 
-def row_that_is_wrong(weights: FloatArray, tolerance: float = TOLERANCE) -> str:
+def first_invalid_row(weights: FloatArray, tolerance: float = TOLERANCE) -> str:
     """Returns the first row of `[N, K]` with a negative weight or a sum other than one, as text; empty if there is
     none.
     """
-    wrong = ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= tolerance))
-    return ", ".join(f"{weight:g}" for weight in weights[wrong.argmax()]) if wrong.any() else ""
+    is_invalid = ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= tolerance))
+    return ", ".join(f"{weight:g}" for weight in weights[is_invalid.argmax()]) if is_invalid.any() else ""
 
 
 def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
@@ -109,7 +109,7 @@ def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
         problem = f"got {getattr(weights, 'shape', type(weights).__name__)}"
     elif not np.issubdtype(weights.dtype, np.floating):
         problem = f"got {weights.dtype}, not floating-point numbers"
-    elif row := row_that_is_wrong(weights):
+    elif row := first_invalid_row(weights):
         problem = f"got {row} for one of them"
     if problem:
         raise MoemctsError(
@@ -121,8 +121,8 @@ def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
 
 def features_of(gate: PhaseGate, views: Views) -> Mapping[str, IntArray | FloatArray]:
     """Returns the features that a gate decides by, `[N]` each, by name; empty if its class has no `features`."""
-    told = getattr(gate, "features", None)
-    return told(views) if callable(told) else {}
+    features = getattr(gate, "features", None)
+    return features(views) if callable(features) else {}
 
 
 class SinglePhase(HardGate):
@@ -164,8 +164,8 @@ class CutGate(HardGate):
         numbers = np.asarray(self.numbers(views))
         # Integers, the usual case, need no check.
         if numbers.dtype.kind == "f" and (num_unknown := np.isnan(numbers).sum()):
-            told = f"got NaN for {num_unknown} of {len(views)} views"
-            raise MoemctsError(f"gate {self.name!r} is invalid: expected a number to cut for every view, {told}")
+            got = f"got NaN for {num_unknown} of {len(views)} views"
+            raise MoemctsError(f"gate {self.name!r} is invalid: expected a number to cut for every view, {got}")
         return np.searchsorted(self.cuts, numbers, side="right").astype(np.int64)
 
 

@@ -35,23 +35,23 @@ class Hooks:
             raise UsageError("; ".join(filter(None, map(str.strip, str(error).splitlines())))) from error
         self._check(module)
 
-    def registrations(self, what: str) -> Sequence[Registration]:
-        """Returns the registrations from the hook `register_<what>`; empty if the plugin does not implement it.
+    def registrations(self, kind: str) -> Sequence[Registration]:
+        """Returns the registrations from the hook `register_<kind>`; empty if the plugin does not implement it.
 
         Raises UsageError if the hook returns anything but a list of registrations, or sets a field that only another
         kind of registration has.
         """
-        found = self._returned(what, Registration, "registrations")
-        for entry in found:
+        entries = self._call(kind, Registration, "registrations")
+        for entry in entries:
             for name, owner in hookspecs.ONLY_OF.items():
-                if owner != what and getattr(entry, name):
-                    told = f"{name} of {entry.name!r} has no effect in {what}, only in {owner}; leave it out"
-                    raise UsageError(f"plugin {self.plugin!r}: {told}")
-        return found
+                if owner != kind and getattr(entry, name):
+                    problem = f"{name} of {entry.name!r} has no effect in {kind}, only in {owner}; leave it out"
+                    raise UsageError(f"plugin {self.plugin!r}: {problem}")
+        return entries
 
-    def tables(self, what: str) -> Sequence[Mapping[str, Any]]:
+    def tables(self, kind: str) -> Sequence[Mapping[str, Any]]:
         """Returns the tables from a hook that returns tables in place of registrations."""
-        return self._returned(what, Mapping, "tables")
+        return self._call(kind, Mapping, "tables")
 
     @property
     def has_commands(self) -> bool:
@@ -63,19 +63,20 @@ class Hooks:
         for implementation in self._implementations(COMMANDS):
             implementation.function(**{name: groups[name] for name in implementation.argnames})
 
-    def _returned(self, what: str, kind: Any, noun: str) -> Sequence[Any]:
+    def _call(self, kind: str, entry_type: Any, noun: str) -> Sequence[Any]:
+        """Returns what the hook `register_<kind>` returns; `noun` names its entries in errors."""
         entries: list[Any] = []
-        for implementation in self._implementations(what):
-            found = implementation.function()
-            if not isinstance(found, list | tuple) or not all(isinstance(entry, kind) for entry in found):
+        for implementation in self._implementations(kind):
+            returned = implementation.function()
+            if not isinstance(returned, list | tuple) or not all(isinstance(entry, entry_type) for entry in returned):
                 raise UsageError(
-                    f"plugin {self.plugin!r}: expected register_{what} to return a list of {noun}, got {found!r:.80}"
+                    f"plugin {self.plugin!r}: expected register_{kind} to return a list of {noun}, got {returned!r:.80}"
                 )
-            entries += found
+            entries += returned
         return entries
 
-    def _implementations(self, what: str) -> list[Any]:
-        return list(getattr(self._pluggy.hook, f"register_{what}").get_hookimpls())
+    def _implementations(self, kind: str) -> list[Any]:
+        return list(getattr(self._pluggy.hook, f"register_{kind}").get_hookimpls())
 
     def _check(self, module: Any) -> None:
         known = [name for name, caller in vars(self._pluggy.hook).items() if getattr(caller, "spec", None)]
@@ -90,15 +91,15 @@ class Hooks:
             raise NothingRegistered("registers nothing; is a function missing @hookimpl?")
 
 
-def shown_counts(counts: Mapping[str, int]) -> str:
+def format_counts(counts: Mapping[str, int]) -> str:
     """Returns counts of registrations in words.
 
-    >>> shown_counts({"games": 1, "replay_formats": 2, "commands": 1})
+    >>> format_counts({"games": 1, "replay_formats": 2, "commands": 1})
     '1 game, 2 replay formats, commands'
     """
-    words = []
-    for what, count in counts.items():
-        noun = what.replace("_", " ")
-        singular = noun if what in (COMMANDS, "weights") else noun.removesuffix("s")
-        words.append(noun if what == COMMANDS else f"{count} {singular if count == 1 else noun}")
-    return ", ".join(words) or "nothing"
+    parts = []
+    for kind, count in counts.items():
+        plural = kind.replace("_", " ")
+        singular = plural if kind == "weights" else plural.removesuffix("s")
+        parts.append(plural if kind == COMMANDS else f"{count} {singular if count == 1 else plural}")
+    return ", ".join(parts) or "nothing"

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from moemcts.errors import UsageError, first_fault, in_words, shortened, unknown_name
 
-_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+_TYPE_NAMES = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
 
 def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any] | None:
@@ -22,31 +22,34 @@ def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, A
     Parameters with a default that follow the `num_given` positional arguments are included. `**options:
     Unpack[SomeTypedDict]` stands for the keys of that dictionary.
     """
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for position, parameter in enumerate(inspect.signature(make).parameters.values()):
         has_name = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and position >= num_given
         if parameter.kind is parameter.KEYWORD_ONLY or (has_name and parameter.default is not parameter.empty):
-            found[parameter.name] = _annotation(make, parameter)
+            types[parameter.name] = _annotation(make, parameter)
         elif parameter.kind is parameter.VAR_KEYWORD:
             unpacked = typing.get_args(_annotation(make, parameter))
             if not unpacked or not typing.is_typeddict(unpacked[0]):
                 return None
-            found |= typing.get_type_hints(unpacked[0])
-    return found
+            types |= typing.get_type_hints(unpacked[0])
+    return types
 
 
-def misfit(make: Callable[..., Any], num_given: int) -> str:
+def signature_problem(make: Callable[..., Any], num_given: int) -> str:
     """Returns, in words, how many positional arguments a factory gets and how many it takes; empty if these agree.
     Missing keyword-only arguments are not checked.
     """
-    given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = inspect.signature(make).parameters.values()
-    taken = [one for one in parameters if one.kind in given]
-    least = sum(one.default is one.empty for one in taken)
-    takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
-    if least <= num_given and (takes_any or num_given <= len(taken)):
+    positional = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    num_required = sum(parameter.default is parameter.empty for parameter in positional)
+    takes_any = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    if num_required <= num_given and (takes_any or num_given <= len(positional)):
         return ""
-    count = f"needs {least}" if least > num_given else f"takes {len(taken)}"
+    count = f"needs {num_required}" if num_required > num_given else f"takes {len(positional)}"
     name = getattr(make, "__name__", repr(make))
     return f"expected a factory that takes {num_given} positional arguments, then options by name, but {name} {count}"
 
@@ -54,7 +57,7 @@ def misfit(make: Callable[..., Any], num_given: int) -> str:
 def defaults_of(make: Callable[..., Any]) -> dict[str, Any]:
     """Returns the default values of a factory's parameters, by name, for those that have one."""
     parameters = inspect.signature(make).parameters.values()
-    return {one.name: one.default for one in parameters if one.default is not one.empty}
+    return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
 
 
 def checked_options(
@@ -74,24 +77,24 @@ def checked_values(owner: str, types: Mapping[str, Any], options: Mapping[str, A
     for option in options:
         if option not in types:
             raise unknown_name(f"option of {owner}", option, types)
-    return {option: _checked(owner, option, types[option], value) for option, value in options.items()}
+    return {option: _converted(owner, option, types[option], value) for option, value in options.items()}
 
 
-def shown_type(kind: Any) -> str:
+def format_type(kind: Any) -> str:
     """Returns a type in words, without None: the default shows that an option is optional."""
-    if isinstance(kind, type) and kind in _WORDS:
-        return _WORDS[kind]
+    if isinstance(kind, type) and kind in _TYPE_NAMES:
+        return _TYPE_NAMES[kind]
     parts = [part for part in get_args(kind) if part is not NoneType]
     if get_origin(kind) in (Union, UnionType):
-        return " or ".join(map(shown_type, parts))
+        return " or ".join(map(format_type, parts))
     if get_origin(kind) is Literal:
         return " or ".join(map(str, parts))
     if get_origin(kind) in (Sequence, list, tuple):
-        return f"{shown_type(parts[0])}, ..."
+        return f"{format_type(parts[0])}, ..."
     return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
-def told(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     """Returns an error's message; for a validation error, its first fault, on one line."""
     from pydantic import ValidationError
 
@@ -105,14 +108,14 @@ def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     while isinstance(make, functools.partial):
         make = make.func
     names = vars(sys.modules[make.__module__]) if isinstance(make, type) else getattr(make, "__globals__", {})
-    alone = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
+    annotated = types.SimpleNamespace(__annotations__={"parameter": parameter.annotation})
     try:
-        return typing.get_type_hints(alone, names)["it"]
+        return typing.get_type_hints(annotated, names)["parameter"]
     except NameError:
         return None
 
 
-def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
+def _converted(owner: str, option: str, kind: Any, value: Any) -> Any:
     """Returns a value converted to a type; None stands for an unknown type."""
     if kind is None:
         return value
@@ -136,4 +139,4 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
     fault = faults[is_item].errors()[0]
     # The type already lists the allowed literals.
     reason = "" if fault["type"] == "literal_error" else f": {in_words(fault)}"
-    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {shortened(value)}{reason}")
+    raise UsageError(f"{owner}: expected {option} as {format_type(kind)}, got {shortened(value)}{reason}")

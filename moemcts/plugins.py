@@ -206,9 +206,9 @@ class Plugins:
             from moemcts.learn.gates.saved import load_gate
 
             return load_gate(Path(reference), game, self)
-        from moemcts.gates import named
+        from moemcts.gates import checked_gate
 
-        return named(self.gates.for_game(game.spec.name).make(reference, game), reference)
+        return checked_gate(self.gates.for_game(game.spec.name).make(reference, game), reference)
 
     def complete_gate(self, reference: str, game: Game) -> str:
         """Returns the reference with values for those options that the gate would otherwise determine by playing games.
@@ -232,9 +232,9 @@ class Plugins:
 
     def agent(self, reference: str, game: Game) -> Agent:
         """Returns the agent that a reference names, for a game."""
-        from moemcts.agents import named_agent
+        from moemcts.agents import checked_agent
 
-        return named_agent(self.agents.for_game(game.spec.name).make(reference, game), reference)
+        return checked_agent(self.agents.for_game(game.spec.name).make(reference, game), reference)
 
     def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any:
         """Returns a new network, a `torch.nn.Module`."""

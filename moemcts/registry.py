@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from moemcts.errors import MoemctsError, UsageError, listed, one_line, unknown_name
 from moemcts.hookspecs import Registration
-from moemcts.options import checked_options, misfit, told
+from moemcts.options import checked_options, error_message, signature_problem
 from moemcts.references import parse_reference
 
 FAMILY = ":"
@@ -84,11 +84,12 @@ class Registry(dict[str, Registration]):
         """
         known = [*self, *others]
         games = [game for entry in self._of_others if entry.name == name for game in entry.games]
-        told = str(unknown_name(self.kind, name, known))
         if games:
-            told = f"no {self.kind} named {name!r} for this game, only for {listed(games)}; expected one of "
-            told += listed(known)
-        return UsageError("; ".join([told, *self._missing]))
+            only = f"for this game, only for {listed(games)}"
+            message = f"no {self.kind} named {name!r} {only}; expected one of {listed(known)}"
+        else:
+            message = str(unknown_name(self.kind, name, known))
+        return UsageError("; ".join([message, *self._missing]))
 
     def make(self, reference: str, *arguments: Any) -> Any:
         """Returns the object that a reference names; `arguments` are the positional arguments of its kind.
@@ -101,25 +102,24 @@ class Registry(dict[str, Registration]):
         member = self._member(name)
         if entry.name.endswith(FAMILY) and not member:
             raise UsageError(f"expected a name after {entry.name!r}, got {reference!r}; {entry.summary}")
-        given = (*member, *arguments)
-        if problem := misfit(entry.make, len(given)):
+        positional = (*member, *arguments)
+        if problem := signature_problem(entry.make, len(positional)):
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {problem}; see moemcts.hookspecs")
-        options = checked_options(f"{self.kind} {name!r}", entry.make, options, num_given=len(given))
+        options = checked_options(f"{self.kind} {name!r}", entry.make, options, num_given=len(positional))
         try:
-            made = entry.make(*given, **options)
+            made = entry.make(*positional, **options)
         except MoemctsError:
             raise
         except Exception as error:
-            if isinstance(error, ValueError) or _is_of_options(error, options):
-                raise UsageError(f"{self.kind} {reference!r}: {told(error)}") from error
+            if isinstance(error, ValueError) or _is_caused_by_options(error, options):
+                raise UsageError(f"{self.kind} {reference!r}: {error_message(error)}") from error
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {one_line(error)}") from error
         if made is None:
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: its plugin returned None")
         if isinstance(made, type):
-            own = made.__name__
             raise MoemctsError(
-                f"{self.kind} {reference!r} cannot be made: its plugin returned the class {own} itself; expected "
-                f"an object, such as {own}(...)"
+                f"{self.kind} {reference!r} cannot be made: its plugin returned the class {made.__name__} itself; "
+                f"expected an object, such as {made.__name__}(...)"
             )
         return made
 
@@ -129,13 +129,15 @@ class Registry(dict[str, Registration]):
         return (member,) if member and name not in self and family + FAMILY in self else ()
 
 
-def _is_of_options(error: Exception, options: Iterable[str]) -> bool:
+def _is_caused_by_options(error: Exception, options: Iterable[str]) -> bool:
     """Returns whether the call itself failed because of its arguments, or an option was passed on to code that rejects
     it.
     """
-    calls = traceback.walk_tb(error.__traceback__)
-    refused = any(f"unexpected keyword argument '{option}'" in str(error) for option in options)
-    return isinstance(error, TypeError) and (refused or len(list(calls)) == 1)
+    if not isinstance(error, TypeError):
+        return False
+    is_rejected = any(f"unexpected keyword argument '{option}'" in str(error) for option in options)
+    num_calls = len(list(traceback.walk_tb(error.__traceback__)))
+    return is_rejected or num_calls == 1
 
 
 def _shared_games(entry: Registration, other: Registration) -> str:
@@ -150,8 +152,8 @@ class RegistryByGame(Registry):
 
     def add(self, entry: Registration) -> None:
         """Adds an entry; raises UsageError if one of its games already has an entry of that name."""
-        for other in (other for other in self.values() if other.name == entry.name):
-            if shared := _shared_games(entry, other):
+        for other in self.values():
+            if other.name == entry.name and (shared := _shared_games(entry, other)):
                 raise UsageError(f"two plugins register the {self.kind} {entry.name!r} for {shared}")
         self.check_default(entry)
         self[f"{entry.name} of {', '.join(entry.games)}" if entry.name in self else entry.name] = entry

@@ -8,6 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
+_ABSENT = (None, "", ())
+"""Values of a setting that is not given."""
+
 
 class Mark:
     """Metadata of a setting, as in `Annotated[float, LATER]`."""
@@ -24,13 +27,17 @@ class Idle(Mark):
 
     def reason(self, section: Section, prefix: str) -> str:
         """Returns why the setting has no effect, with prefixed names; empty if it has one."""
-        found = {name: getattr(section, name) for name in self.values}
-        if any(value not in self.values[name] for name, value in found.items()):
+        current = {name: getattr(section, name) for name in self.values}
+        if any(value not in self.values[name] for name, value in current.items()):
             return ""
-        without = [f"{prefix}{name}" for name, value in found.items() if value in (None, "", ())]
-        beside = [f"{prefix}{name}={told(value)}" for name, value in found.items() if value not in (None, "", ())]
-        words = [f"{word} {' and '.join(names)}" for word, names in (("without", without), ("with", beside)) if names]
-        return " and ".join(words)
+        absent = [f"{prefix}{name}" for name, value in current.items() if value in _ABSENT]
+        present = [f"{prefix}{name}={format_value(value)}" for name, value in current.items() if value not in _ABSENT]
+        reasons = []
+        if absent:
+            reasons.append(f"without {' and '.join(absent)}")
+        if present:
+            reasons.append(f"with {' and '.join(present)}")
+        return " and ".join(reasons)
 
 
 class Replaces(Mark):
@@ -83,6 +90,6 @@ class Section(Frozen):
         }
 
 
-def told(value: object) -> str:
+def format_value(value: object) -> str:
     """Returns a value as written in files and options: `true`, `0.5`, `puct`."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat, named_agent
+from moemcts.agents import Agent, Seat, checked_agent
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import UsageError
 from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import CHANCE, Game, IntArray, State, determinize_views, first_state
-from moemcts.gates import PhaseGate, named, row_that_is_wrong
+from moemcts.gates import PhaseGate, checked_gate, first_invalid_row
 from moemcts.laws import (
     MAX_SEED,
     TOLERANCE,
@@ -98,7 +98,7 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     Raises MoemctsError if it has no name, no phase names, or parameters that are not JSON values.
     """
     _check_is_one(gate, "a gate", "weights")
-    named(gate, type(gate).__name__)
+    checked_gate(gate, type(gate).__name__)
     laws = Laws()
     views = game.views(list(random_pairs(game, num_games, seed)))
     weights = returned("weights", gate.weights(views), np.ndarray)
@@ -108,7 +108,7 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     laws.expect(
         "weights are in [0, 1] and sum to one",
         bool((weights >= 0).all() and np.allclose(weights.sum(axis=1), 1, atol=TOLERANCE)),
-        f"got {row_that_is_wrong(weights, TOLERANCE)} for one of them",
+        f"got {first_invalid_row(weights, TOLERANCE)} for one of them",
     )
     names = gate.phase_names
     laws.expect(
@@ -212,7 +212,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     name.
     """
     _check_is_one(agent, "an agent", "act")
-    named_agent(agent, type(agent).__name__)
+    checked_agent(agent, type(agent).__name__)
     laws = Laws()
     before = _shared_generators()
     games = [_actions(agent, game, seed, index, laws) for index in range(num_games)]

@@ -16,7 +16,7 @@ from moemcts.drawing import Drawing
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Packed, State, Symmetry, Views
-from moemcts.gates import PhaseGate, PlyGate, named
+from moemcts.gates import PhaseGate, PlyGate, checked_gate
 from moemcts.learn.schemes.catalogue import Separated
 from moemcts.learn.schemes.scheme import Scheme, Team
 from moemcts.learn.training.stages import Stage
@@ -316,7 +316,7 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
     with pytest.raises(
         MoemctsError, match=r"expected a name and phase_names, a tuple of strings, got 'plies' and \(0, 1\)"
     ):
-        named(numbered, "plies")
+        checked_gate(numbered, "plies")
 
     class Counted(PlyGate):
         @property
@@ -326,7 +326,7 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
     with pytest.raises(
         MoemctsError, match=r"expected parameters to be JSON values, got \{'cuts': array\(.*: Object of"
     ):
-        named(Counted([2]), "plies")
+        checked_gate(Counted([2]), "plies")
 
     class Loud:
         def evaluate(self, views: Views) -> Evaluation:

@@ -67,7 +67,7 @@ def examine() -> dict[str, dict[str, Any]]:
 
     import torch
 
-    from moemcts.hooks import shown_counts
+    from moemcts.hooks import format_counts
     from moemcts.plugins import plugins
 
     packages = ("moemcts", "torch", "numpy", "gymnasium", "safetensors", "pluggy")
@@ -84,7 +84,7 @@ def examine() -> dict[str, dict[str, Any]]:
         "packages": {name: importlib.metadata.version(name) for name in packages}
         | {name: _version_or_hint(name, extra) for name, extra in EXTRAS.items()},
         "plugins": {
-            info.name: info.error or f"ok ({info.distribution} {info.version}): {shown_counts(info.registers)}"
+            info.name: info.error or f"ok ({info.distribution} {info.version}): {format_counts(info.registers)}"
             for info in plugins().infos
         },
         "networks, positions/s of resnet on 16 x 8 x 8 with one thread; the quickest of others": _networks(),

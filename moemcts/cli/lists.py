@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.hooks import shown_counts
-from moemcts.options import defaults_of, option_types, shown_type
+from moemcts.hooks import format_counts
+from moemcts.options import defaults_of, format_type, option_types
 from moemcts.plugins import plugins
 from moemcts.references import format_value
 from moemcts.registry import Registry
@@ -134,7 +134,7 @@ def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
         "plugin": info["name"],
         "module": info["module"],
         "distribution": f"{info['distribution']} {info['version']}",
-        "registers": shown_counts(info["registers"]) if info["error"] is None else "",
+        "registers": format_counts(info["registers"]) if info["error"] is None else "",
         "state": info["error"] or "; ".join(filter(None, ["ok", info["note"], *info["strays"]])),
     }
 
@@ -178,7 +178,7 @@ def _options(make: Callable[..., Any], *, num_given: int) -> list[dict[str, str]
 def _option(name: str, kind: Any, default: Any) -> dict[str, str]:
     return {
         "option": name,
-        "type": "" if kind is None else shown_type(kind),
+        "type": "" if kind is None else format_type(kind),
         "default": "" if default is None else format_value(default),
     }
 

@@ -15,7 +15,7 @@ from moemcts.experts import QUEUE, ROUTING_NAMES, ROUTINGS, ExpertSet, PolicyVal
 from moemcts.game import Game
 from moemcts.naming.folders import experts_in, folder_of
 from moemcts.naming.opponents import default_opponents, resolve_opponents
-from moemcts.options import told
+from moemcts.options import error_message
 from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
@@ -121,7 +121,7 @@ class ExpertSettings(Frozen):
             if idle := self._describe_idle_option(game):
                 raise ValueError(f"{idle}; leave it out")
         except ValueError as error:
-            raise UsageError(f"{reference}: {told(error)}") from None
+            raise UsageError(f"{reference}: {error_message(error)}") from None
         device = str(device_of(self.device))
         own_game = encoded_as(experts_in(folder), game)
         networks = load_networks(experts_in(folder), own_game, plugins())
@@ -134,7 +134,7 @@ class ExpertSettings(Frozen):
         try:
             agent = self._make_playing_agent(experts, own_game, name)
         except ValueError as error:
-            raise UsageError(f"{reference}: {told(error)}") from None
+            raise UsageError(f"{reference}: {error_message(error)}") from None
         return agent if own_game is game else Translated(agent, game, own_game)
 
     def _describe_idle_option(self, game: Game) -> str:

@@ -51,13 +51,13 @@ class SearchAgent:
         self.config = config
         self._game = game
         self._evaluator = evaluator
-        self._valued_by = evaluator
+        self._leaf_evaluator = evaluator
         if config.rollout_plies:
-            self._valued_by = TruncatedRollouts(
-                game, evaluator, config.rollout_plies, agents=opponents, hears_policy=config.uniform_share < 1
+            self._leaf_evaluator = TruncatedRollouts(
+                game, evaluator, config.rollout_plies, agents=opponents, uses_policy=config.uniform_share < 1
             )
         if config.cache_size:
-            self._valued_by = CachedEvaluator(self._valued_by, size=config.cache_size)
+            self._leaf_evaluator = CachedEvaluator(self._leaf_evaluator, size=config.cache_size)
         self._opponents = opponents
         self._queue = queue
         if queue is not None:
@@ -96,7 +96,7 @@ class SearchAgent:
 
     def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
         """Searches, and requests evaluations of the leaves of all trees in shared batches."""
-        results = yield from self._search(views, seats, self._remembered(seats))
+        results = yield from self._search(views, seats, self._reusable_trees(seats))
         return self.decide(views, seats, results)
 
     def decide(self, views: Views, seats: Sequence[Seat], results: Sequence[SearchResult]) -> Sequence[Decision]:
@@ -123,7 +123,7 @@ class SearchAgent:
 
     def search(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns the search result for each view, before a move is chosen."""
-        return run_to_completion(self._search(views, seats, self._remembered(seats)))
+        return run_to_completion(self._search(views, seats, self._reusable_trees(seats)))
 
     def search_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[list[SearchResult]]:
         """Returns a coroutine with the result of `search`; several may run concurrently.
@@ -132,7 +132,7 @@ class SearchAgent:
         """
         return (yield from self._search(views, seats, [seat.memory for seat in seats]))
 
-    def _remembered(self, seats: Sequence[Seat]) -> list[Any]:
+    def _reusable_trees(self, seats: Sequence[Seat]) -> list[Any]:
         """Returns the trees to reuse; copies if there are several, so that an error in one search leaves the trees of
         the others intact for asking again.
         """
@@ -140,20 +140,20 @@ class SearchAgent:
             return [seat.memory for seat in seats]
         return [copy(seat.memory) for seat in seats]
 
-    def _search(self, views: Views, seats: Sequence[Seat], kept: Sequence[Any]) -> Coroutine[list[SearchResult]]:
+    def _search(self, views: Views, seats: Sequence[Seat], trees: Sequence[Any]) -> Coroutine[list[SearchResult]]:
         if len(seats) > 1 and is_batch_dependent(self._evaluator):
-            alone: list[SearchResult] = []
+            results: list[SearchResult] = []
             for row, seat in enumerate(seats):
-                alone += yield from self._search(views.take([row]), [seat], [kept[row]])
-            return alone
+                results += yield from self._search(views.take([row]), [seat], [trees[row]])
+            return results
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
         roots = determinize_views(self._game, views, seeds)
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
-        search.reset(roots, seeds, kept if self.config.reuse else None)
+        search.reset(roots, seeds, trees if self.config.reuse else None)
         if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
             results = yield from search.run_queued_coroutine(self._evaluator, batch_size=self._queue)
         else:
-            results = yield from search.run_coroutine(self._valued_by)
+            results = yield from search.run_coroutine(self._leaf_evaluator)
         batches, evaluations = search.counts
         self.num_batches += batches
         self.num_evaluations += evaluations
@@ -170,8 +170,8 @@ def _check_queued(evaluator: Evaluator) -> None:
     """Raises ValueError unless it is an expert set that evaluates each view with one expert, as a queue does."""
     if not isinstance(evaluator, ExpertSet):
         raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
-    if not evaluator.routing.asks_one_each:
-        fitting = " or ".join(name for name, one in ROUTINGS.items() if one.asks_one_each)
+    if not evaluator.routing.is_top_one:
+        fitting = " or ".join(name for name, routing in ROUTINGS.items() if routing.is_top_one)
         raise ValueError(
             f"expected a routing that asks one expert per view, {fitting}, with a queue, got {evaluator.routing.name}"
         )

@@ -12,7 +12,7 @@ from moemcts.game import GameSpec
 from moemcts.search.foresight import LOOKS, EarlyEnd, Width
 from moemcts.search.gumbel import GumbelRoot
 from moemcts.search.unpruning import Unpruning, thresholds
-from moemcts.sections import LATER, Idle, Mark, Section, told
+from moemcts.sections import LATER, Idle, Mark, Section, format_value
 
 FirstPlayUrgency = Literal["loss", "draw", "parent", "reduction"]
 
@@ -172,13 +172,13 @@ class SearchConfig(Section):
         idle = dict(self.idle())
         asked = {name: value for name, value in self if value not in _OFF and name not in idle}
         for name in (name for name in _ALONE if name in asked):
-            beside = f"with {name}={told(asked[name])}"
-            without = f"{name}={told(type(self).model_fields[name].default)} does without it"
+            beside = f"with {name}={format_value(asked[name])}"
+            without = f"{name}={format_value(type(self).model_fields[name].default)} does without it"
             limits, why = _COUNTED[name]
             if all(getattr(self, limit) is None for limit in limits):
                 raise ValueError(f"expected {' or '.join(limits)} {beside}, which {why}; {without}")
             for other in (other for other in _ALONE[name] if other in asked):
-                why, got = _ALONE[name][other], f"{other}={told(asked[other])}"
+                why, got = _ALONE[name][other], f"{other}={format_value(asked[other])}"
                 raise ValueError(f"expected no {other} {beside}, {why}, got {got}; {without}")
         return self
 

@@ -41,12 +41,12 @@ class TruncatedRollouts(EvaluatorWrapper):
         plies: int,
         *,
         agents: Opponents = None,
-        hears_policy: bool = True,
+        uses_policy: bool = True,
         seed: int = 0,
     ) -> None:
         """Takes the agents that play, for all seats or by seat; other seats play at random.
 
-        Without `hears_policy`, the evaluator is not asked about the view itself, and the policy is uniform. Raises
+        Without `uses_policy`, the evaluator is not asked about the view itself, and the policy is uniform. Raises
         ValueError unless `plies` is from 1 to `LARGEST_U32`.
         """
         if plies < 1:
@@ -59,7 +59,7 @@ class TruncatedRollouts(EvaluatorWrapper):
         found = [opponent_of(agents, player) for player in range(game.spec.num_players)]
         nobody = RandomAgent()
         self._agents: list[Agent] = [nobody if agent is None else agent for agent in found]
-        self._hears_policy = hears_policy
+        self._hears_policy = uses_policy
         self._seed = seed
         self._num_axes: int | None = None
         """Axes of the evaluator's values, for results in which no rollout needs one; None before its first

@@ -18,7 +18,7 @@ from moemcts import builtins
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.gates import PlyGate, SinglePhase
-from moemcts.hooks import shown_counts
+from moemcts.hooks import format_counts
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.plugins import GROUP, Plugins, plugins
 
@@ -273,8 +273,8 @@ def test_what_a_plugin_registers_is_counted() -> None:
         "counted", module(games=[Registration("noughts", NativeTicTacToe, "a game")], gates=[gate("go"), gate("ka")])
     )
     assert registers == {"games": 1, "gates": 2}
-    assert shown_counts(registers) == "1 game, 2 gates"
-    assert shown_counts({"weights": 1, "replay_formats": 2, "commands": 1}) == "1 weights, 2 replay formats, commands"
+    assert format_counts(registers) == "1 game, 2 gates"
+    assert format_counts({"weights": 1, "replay_formats": 2, "commands": 1}) == "1 weights, 2 replay formats, commands"
 
 
 def test_what_is_registered_for_a_game_that_nobody_registers_is_told() -> None:

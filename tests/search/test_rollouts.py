@@ -63,7 +63,7 @@ def test_values_are_those_of_later_positions_and_the_policy_is_the_views_own() -
 def test_a_policy_that_nobody_hears_is_not_asked_for() -> None:
     game = plugins().game("pommerman")
     evaluator = Plies(game.spec.num_actions)
-    found = TruncatedRollouts(game, evaluator, 5, hears_policy=False).evaluate(starts(game, 1))
+    found = TruncatedRollouts(game, evaluator, 5, uses_policy=False).evaluate(starts(game, 1))
     assert evaluator.asked == 1
     assert not found.logits.any()
 
