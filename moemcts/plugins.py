@@ -84,28 +84,28 @@ class Plugins:
         an agent's name begins like a reference to experts.
         """
         hooks = Hooks(plugin, module)
-        found = {what: hooks.registrations(what) for what in self._registries}
-        for entry in found["gates"]:
+        entries = {kind: hooks.registrations(kind) for kind in self._registries}
+        for entry in entries["gates"]:
             if entry.name.endswith(SAVED_GATE):
                 raise UsageError(
                     f"plugin {plugin!r}: expected a name other than {entry.name!r} for a gate: names that end "
                     f"with {SAVED_GATE} are read as files"
                 )
-        for entry in found["agents"]:
+        for entry in entries["agents"]:
             if entry.name.startswith((EXPERTS, WEIGHTS, HUB, *URLS)):
                 raise UsageError(
                     f"plugin {plugin!r}: expected a name other than {entry.name!r} for an agent: names that begin "
                     f"with {entry.name.partition(':')[0]}: are read as experts"
                 )
-        grown = {what: registry.grown(found[what]) for what, registry in self._registries.items()}
+        extended = {kind: registry.extended(entries[kind]) for kind, registry in self._registries.items()}
         papers = hooks.tables("papers")
-        vars(self).update(grown)
+        vars(self).update(extended)
         self.papers += papers
         self._hooks.append(hooks)
-        counts = {what: len(entries) for what, entries in {**found, "papers": papers}.items() if entries}
+        counts = {kind: len(added) for kind, added in {**entries, "papers": papers}.items() if added}
         return counts | ({COMMANDS: 1} if hooks.has_commands else {})
 
-    def tell(self, info: PluginInfo) -> None:
+    def record(self, info: PluginInfo) -> None:
         """Records a plugin that was found; if it failed to load, errors for unknown names will mention that."""
         self.infos.append(info)
         if info.error:
@@ -115,37 +115,41 @@ class Plugins:
         """Returns, in words, which third-party plugin raised an error, and where; empty if none did."""
         from importlib.metadata import packages_distributions
 
-        others = [info for info in self.infos if info.distribution != DISTRIBUTION]
-        owners = {info.module.partition(".")[0]: info.name for info in others}
+        third_party = [info for info in self.infos if info.distribution != DISTRIBUTION]
+        plugin_of_package = {info.module.partition(".")[0]: info.name for info in third_party}
         # A distribution may have several top-level packages; its entry point names only one.
-        named = {info.distribution: info.name for info in others}
+        plugin_of_distribution = {info.distribution: info.name for info in third_party}
         for package, distributions in packages_distributions().items():
-            for distribution in named.keys() & {*distributions}:
-                owners.setdefault(package, named[distribution])
+            for distribution in plugin_of_distribution.keys() & {*distributions}:
+                plugin_of_package.setdefault(package, plugin_of_distribution[distribution])
         for frame, _ in outside(error):
-            if (package := str(frame.f_globals.get("__name__")).partition(".")[0]) in owners:
-                return f"plugin {owners[package]!r} raised {one_line(error)}; `moemcts check` finds such mistakes"
+            package = str(frame.f_globals.get("__name__")).partition(".")[0]
+            if plugin := plugin_of_package.get(package):
+                return f"plugin {plugin!r} raised {one_line(error)}; `moemcts check` finds such mistakes"
         return ""
 
     @property
     def _registries(self) -> Mapping[str, Registry]:
-        return {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
+        return {kind: value for kind, value in vars(self).items() if isinstance(value, Registry)}
 
-    def strays(self, beside: str | None = None) -> Mapping[str, list[str]]:
+    def unknown_games(self, game: str | None = None) -> Mapping[str, list[str]]:
         """Returns registrations for games that are not registered, by plugin: a mistyped name, or a missing plugin.
-        With `beside`, the name of a game, only for plugins that register that game.
+        With the name of a game, only for plugins that register that game.
         """
         return {
-            hooks.plugin: [
-                f"{kind.kind} {entry.name!r} is for the game {game!r}, which no plugin registers"
-                for what, kind in self._registries.items()
-                for entry in hooks.registrations(what)
-                for game in entry.games
-                if not self.games.knows(game)
-            ]
+            hooks.plugin: self._unknown_games_of(hooks)
             for hooks in self._hooks
-            if beside is None or any(entry.name == beside for entry in hooks.registrations("games"))
+            if game is None or any(entry.name == game for entry in hooks.registrations("games"))
         }
+
+    def _unknown_games_of(self, hooks: Hooks) -> list[str]:
+        return [
+            f"{registry.kind} {entry.name!r} is for the game {game!r}, which no plugin registers"
+            for kind, registry in self._registries.items()
+            for entry in hooks.registrations(kind)
+            for game in entry.games
+            if not self.games.knows(game)
+        ]
 
     def game(self, reference: str) -> Game:
         """Returns the game that a reference names, such as `pommerman?env=PommeFFA-v1`.
@@ -176,13 +180,13 @@ class Plugins:
             )
         if spec.name == name or self.games.is_member(name):
             return
-        kinds = (self.gates, self.agents, self.replay_formats, self.readers, self.weights, self.boards)
-        own = self.games.entry(name)
-        lost = sorted({entry.name for kind in kinds for entry in kind.values() if name in entry.games})
-        lost += [what for what in ("settings", "search", "presets") if getattr(own, what)]
-        missed = " and ".join(["it", *lost])
+        registries = (self.gates, self.agents, self.replay_formats, self.readers, self.weights, self.boards)
+        registration = self.games.entry(name)
+        unfound = sorted({entry.name for registry in registries for entry in registry.values() if name in entry.games})
+        unfound += [table for table in ("settings", "search", "presets") if getattr(registration, table)]
+        names = " and ".join(["it", *unfound])
         raise MoemctsError(
-            f"game {name!r} has the name {spec.name!r} in its spec, under which {missed} would not be found; in "
+            f"game {name!r} has the name {spec.name!r} in its spec, under which {names} would not be found; in "
             f"its plugin, name the spec {name!r}, or register them all as {spec.name!r}"
         )
 
@@ -220,14 +224,14 @@ class Plugins:
         name, options = parse_reference(reference)
         entries = self.gates.for_game(game.spec.name)
         # An unknown name raises when the gate is made.
-        found = entries.entry(name).found if entries.knows(name) else ()
-        missing = [option for option in found if option not in options]
+        measured = entries.entry(name).found if entries.knows(name) else ()
+        missing = [option for option in measured if option not in options]
         if not missing:
             return reference
         parameters = self.gate(reference, game).parameters
         if not parameters.keys() >= {*missing}:
-            told = ", ".join(parameters) or "none"
-            raise MoemctsError(f"gate {name!r}: expected {', '.join(missing)} among its parameters, got {told}")
+            got = ", ".join(parameters) or "none"
+            raise MoemctsError(f"gate {name!r}: expected {', '.join(missing)} among its parameters, got {got}")
         return extend_reference(reference, {option: parameters[option] for option in missing})
 
     def agent(self, reference: str, game: Game) -> Agent:
@@ -253,8 +257,8 @@ class Plugins:
         spec, added = game.spec, dict[str, Any]()
         if spec.policy_planes:
             added["policy_planes"] = spec.policy_planes
-        others = self.default_agent(game) if faced is None else faced
-        if (spec.num_players > 2 or spec.utility_sum is None) and not others:
+        opponent = self.default_agent(game) if faced is None else faced
+        if (spec.num_players > 2 or spec.utility_sum is None) and not opponent:
             added["num_values"] = spec.num_players
         missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
         return extend_reference(reference, missing)
@@ -287,11 +291,11 @@ class Plugins:
 
     def reader_of(self, file: Path, game: Game) -> str:
         """Returns the name of the reader for a file, by its suffixes; raises UsageError if the game has none."""
-        named = self.readers.for_game(game.spec.name)
+        readers = self.readers.for_game(game.spec.name)
         for suffix in reversed(file.suffixes):
-            if suffix.removeprefix(".").lower() in named:
-                return suffix.removeprefix(".").lower()
-        endings = ", ".join(f".{name}" for name in named)
+            if (name := suffix.removeprefix(".").lower()) in readers:
+                return name
+        endings = ", ".join(f".{name}" for name in readers)
         files = f" or a file ({endings})" if endings else ""
         raise UsageError(f"{game.spec.name} reads no games from {file}: expected a dataset's folder{files}")
 
@@ -309,7 +313,8 @@ class Plugins:
 
         Returns error messages by plugin; a failing plugin does not affect the others.
         """
-        problems, groups = {}, {"app": app, "data": data}
+        problems: dict[str, str] = {}
+        groups = {"app": app, "data": data}
         for hooks in self._hooks:
             try:
                 hooks.add_commands(groups)
@@ -325,13 +330,13 @@ def plugins() -> Plugins:
 
     from moemcts import builtins
 
-    found = Plugins([("builtins", builtins)])
-    for point in sorted(entry_points(group=GROUP), key=_own_first):
+    plugins = Plugins([("builtins", builtins)])
+    for point in sorted(entry_points(group=GROUP), key=_builtin_first):
         distribution = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
         error, note, details, registers = None, "", "", dict[str, int]()
         try:
             module = point.load()
-            registers = dict(found.add(point.name, module))
+            registers = dict(plugins.add(point.name, module))
         except NothingRegistered:
             # A module may be imported only for its side effects, such as registering environments with Gymnasium.
             where = getattr(module, "__file__", None) or ", ".join(getattr(module, "__path__", [f"{module!r:.80}"]))
@@ -339,10 +344,10 @@ def plugins() -> Plugins:
         except (Exception, SystemExit) as problem:
             error = str(problem).partition("\n")[0] if isinstance(problem, MoemctsError) else one_line(problem)
             details = traceback.format_exc()
-        found.tell(PluginInfo(point.name, point.value, *distribution, error, note, details, registers))
-    return found
+        plugins.record(PluginInfo(point.name, point.value, *distribution, error, note, details, registers))
+    return plugins
 
 
-def _own_first(point: EntryPoint) -> tuple[bool, str]:
+def _builtin_first(point: EntryPoint) -> tuple[bool, str]:
     """Sort key of plugins: those that come with the framework are first, so that they win conflicts of names."""
     return point.dist is None or point.dist.name != DISTRIBUTION, point.name

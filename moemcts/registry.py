@@ -43,7 +43,7 @@ class Registry(dict[str, Registration]):
         self.check_default(entry)
         self[entry.name] = entry
 
-    def grown(self, entries: Iterable[Registration]) -> Self:
+    def extended(self, entries: Iterable[Registration]) -> Self:
         """Returns a copy with further entries appended; raises UsageError as `add` does."""
         return type(self)(self.kind, [*self.values(), *entries], missing=self._missing)
 

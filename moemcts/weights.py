@@ -23,19 +23,19 @@ from moemcts.store import MANIFEST, cache_folder, digest, read_bytes, read_toml,
 
 CARD = "card.toml"
 """Describes experts that come with a plugin, in addition to their manifest: how they were made, how good they are."""
-SUMS = "SHA256SUMS"
+CHECKSUMS = "SHA256SUMS"
 """The hashes of the files of a download, as `sha256sum --check` reads them."""
-LARGEST = 2**30
+MAX_FILE_BYTES = 2**30
 """Maximum size of a downloaded file, in bytes."""
-MAX_MANIFEST = 2**20
-MAX_SUM = 2**32
+MAX_MANIFEST_BYTES = 2**20
+MAX_TOTAL_BYTES = 2**32
 """Maximum total size of downloaded experts, in bytes."""
 MAX_FILES = 64
 """Maximum number of files of downloaded experts, excluding the manifest."""
 _FILE = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors")
 _SCHEME = re.compile(r"^(https?):/+")
 _TIMEOUT = 60.0
-_HERE = ("localhost", "127.0.0.1", "::1")
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 Fetch = Callable[[str, int], bytes]
 """Returns a file of remote experts, given its name and its maximum size in bytes; raises MoemctsError if it is larger
@@ -43,7 +43,7 @@ or cannot be obtained."""
 
 
 @dataclass(frozen=True)
-class Shipped:
+class BundledExperts:
     """Experts that come with a plugin."""
 
     name: str
@@ -71,10 +71,11 @@ class Shipped:
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
 
-def shipped() -> list[Shipped]:
+def bundled_experts() -> list[BundledExperts]:
     """Returns the experts that come with the plugins."""
     return [
-        Shipped(name, entry.summary, entry.games, plugins().experts(name)) for name, entry in plugins().weights.items()
+        BundledExperts(name, entry.summary, entry.games, plugins().experts(name))
+        for name, entry in plugins().weights.items()
     ]
 
 
@@ -144,53 +145,56 @@ def downloads() -> Path:
 
 
 def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
-    """Returns the folder of a downloaded reference; `SUMS` is written last, so that its presence means completeness."""
-    words = re.sub(r"[^\w.-]+", "-", reference).strip("-")[-60:]
-    folder = downloads() / f"{words}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
-    if (folder / SUMS).exists():
-        _check_kept(folder)
+    """Returns the folder of a downloaded reference.
+
+    `CHECKSUMS` is written last, so that its presence means completeness.
+    """
+    readable = re.sub(r"[^\w.-]+", "-", reference).strip("-")[-60:]
+    folder = downloads() / f"{readable}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
+    if (folder / CHECKSUMS).exists():
+        _check_download(folder)
         return folder
     fetch = source()
-    content = fetch(MANIFEST, MAX_MANIFEST)
-    sums = {MANIFEST: digest(content)}
-    left = MAX_SUM
-    for file, sha256 in _files(reference, content).items():
-        weights = fetch(file, min(LARGEST, left))
-        left -= len(weights)
-        sums[file] = digest(weights)
-        if sha256 and sums[file] != sha256:
-            raise DamagedFile(f"{reference}: expected {file} with SHA-256 {sha256[:12]}, got {sums[file][:12]}")
+    manifest = fetch(MANIFEST, MAX_MANIFEST_BYTES)
+    checksums = {MANIFEST: digest(manifest)}
+    bytes_left = MAX_TOTAL_BYTES
+    for file, sha256 in _listed_files(reference, manifest).items():
+        weights = fetch(file, min(MAX_FILE_BYTES, bytes_left))
+        bytes_left -= len(weights)
+        checksums[file] = digest(weights)
+        if sha256 and checksums[file] != sha256:
+            raise DamagedFile(f"{reference}: expected {file} with SHA-256 {sha256[:12]}, got {checksums[file][:12]}")
         write_bytes(folder / file, weights)
-    write_bytes(folder / MANIFEST, content)
-    write_text(folder / SUMS, "".join(f"{sha256}  {file}\n" for file, sha256 in sums.items()))
+    write_bytes(folder / MANIFEST, manifest)
+    write_text(folder / CHECKSUMS, "".join(f"{sha256}  {file}\n" for file, sha256 in checksums.items()))
     return folder
 
 
 @functools.cache
-def _check_kept(folder: Path) -> None:
+def _check_download(folder: Path) -> None:
     """Raises DamagedFile, saying what to do, unless the files of a download are those that were fetched.
 
     A process checks each download once.
     """
-    for line in read_bytes(folder / SUMS).decode(errors="replace").splitlines():
+    for line in read_bytes(folder / CHECKSUMS).decode(errors="replace").splitlines():
         sha256, _, file = line.partition("  ")
         try:
-            found = digest(read_bytes(folder / file))
-            if found != sha256:
-                raise DamagedFile(f"{folder / file} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
+            actual = digest(read_bytes(folder / file))
+            if actual != sha256:
+                raise DamagedFile(f"{folder / file} is damaged: expected SHA-256 {sha256[:12]}, got {actual[:12]}")
         except DamagedFile as error:
             raise DamagedFile(f"{error}; delete {folder} to download it again") from error
 
 
-def _files(reference: str, manifest: bytes) -> dict[str, str]:
+def _listed_files(reference: str, manifest: bytes) -> dict[str, str]:
     """Returns the files that a manifest names with their SHA-256, which is empty for a gate, as its fingerprint is
     checked on loading; raises DamagedFile for files other than safetensors and for more than `MAX_FILES`.
     """
     try:
-        told = tomllib.loads(manifest.decode())
-        files = {str(entry["file"]): str(entry["sha256"]) for entry in told["experts"]}
-        if "file" in told["gate"]:
-            files[str(told["gate"]["file"])] = ""
+        tables = tomllib.loads(manifest.decode())
+        files = {str(entry["file"]): str(entry["sha256"]) for entry in tables["experts"]}
+        if "file" in tables["gate"]:
+            files[str(tables["gate"]["file"])] = ""
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
         raise DamagedFile(f"{reference}: {MANIFEST} is not a valid manifest of experts: {error}") from error
     if len(files) > MAX_FILES:
@@ -202,53 +206,53 @@ def _files(reference: str, manifest: bytes) -> dict[str, str]:
 
 
 def _from_url(url: str) -> Fetch:
-    opener = urllib.request.build_opener(_SecureRedirects(may_lead_here=_check_secure(url, may_be_here=True)))
+    opener = urllib.request.build_opener(_SecureRedirects(may_lead_to_local=_check_secure(url, may_be_local=True)))
 
-    def fetch(file: str, largest: int) -> bytes:
-        place = f"{url.rstrip('/')}/{file}"
+    def fetch(file: str, max_bytes: int) -> bytes:
+        address = f"{url.rstrip('/')}/{file}"
         try:
-            with opener.open(place, timeout=_TIMEOUT) as response:
-                content: bytes = response.read(largest + 1)
-                announced = int(response.headers.get("Content-Length", len(content)))
+            with opener.open(address, timeout=_TIMEOUT) as response:
+                content: bytes = response.read(max_bytes + 1)
+                num_announced = int(response.headers.get("Content-Length", len(content)))
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or str(error) or type(error).__name__
-            raise MoemctsError(f"cannot download {place}: {reason}") from error
-        _check_size(place, len(content), largest)
-        if len(content) < announced:
-            raise MoemctsError(f"cannot download {place}: it ended after {len(content):,} of {announced:,} bytes")
+            raise MoemctsError(f"cannot download {address}: {reason}") from error
+        _check_size(address, len(content), max_bytes)
+        if len(content) < num_announced:
+            raise MoemctsError(f"cannot download {address}: it ended after {len(content):,} of {num_announced:,} bytes")
         return content
 
     return fetch
 
 
-def _check_size(place: str, size: int, largest: int) -> None:
-    if size > largest:
-        raise MoemctsError(f"cannot download {place}: it is larger than the {largest:,} bytes allowed")
+def _check_size(name: str, num_bytes: int, max_bytes: int) -> None:
+    if num_bytes > max_bytes:
+        raise MoemctsError(f"cannot download {name}: it is larger than the {max_bytes:,} bytes allowed")
 
 
-def _check_secure(url: str, *, may_be_here: bool) -> bool:
+def _check_secure(url: str, *, may_be_local: bool) -> bool:
     """Returns whether a URL is on this machine.
 
-    Raises UsageError unless it is HTTPS, or on this machine and `may_be_here`.
+    Raises UsageError unless it is HTTPS, or on this machine and `may_be_local`.
     """
     try:
         parts = urllib.parse.urlsplit(url)
     except ValueError as error:
         raise UsageError(f"expected a valid URL, got {url!r}: {error}") from None
-    is_here = parts.hostname in _HERE
-    if parts.scheme != "https" and not (is_here and may_be_here):
+    is_local = parts.hostname in _LOCAL_HOSTS
+    if parts.scheme != "https" and not (is_local and may_be_local):
         raise UsageError(f"expected https://, got {url!r}: anyone can change what comes over {parts.scheme}")
-    return is_here
+    return is_local
 
 
 class _SecureRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects only to URLs that would be allowed as originals, and to this machine only from this machine."""
 
-    def __init__(self, *, may_lead_here: bool) -> None:
-        self._may_lead_here = may_lead_here
+    def __init__(self, *, may_lead_to_local: bool) -> None:
+        self._may_lead_to_local = may_lead_to_local
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        _check_secure(newurl, may_be_here=self._may_lead_here)
+        _check_secure(newurl, may_be_local=self._may_lead_to_local)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -263,24 +267,24 @@ def _from_hub(name: str) -> Fetch:
     except ImportError:
         raise MissingExtra("huggingface_hub", "hub") from None
 
-    def fetch(file: str, largest: int) -> bytes:
-        place = f"{file} of {HUB + name}"
-        where: dict[str, Any] = {
+    def fetch(file: str, max_bytes: int) -> bytes:
+        shown = f"{file} of {HUB + name}"
+        location: dict[str, Any] = {
             "repo_id": f"{owner}/{repository}",
             "filename": file,
             "subfolder": folder or None,
             "revision": revision or None,
         }
-        size = None
+        num_bytes = None
         # Offline, the file may be in the hub's own cache; other problems are reported by the download.
         with contextlib.suppress(Exception):
-            size = huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(**where)).size
-        _check_size(place, size or 0, largest)
+            num_bytes = huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(**location)).size
+        _check_size(shown, num_bytes or 0, max_bytes)
         try:
-            path = Path(huggingface_hub.hf_hub_download(**where))
+            path = Path(huggingface_hub.hf_hub_download(**location))
         except Exception as error:
-            raise MoemctsError(f"cannot download {place}: {first_line(error)}") from error
-        _check_size(place, path.stat().st_size, largest)
+            raise MoemctsError(f"cannot download {shown}: {first_line(error)}") from error
+        _check_size(shown, path.stat().st_size, max_bytes)
         return path.read_bytes()
 
     return fetch

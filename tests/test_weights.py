@@ -123,7 +123,7 @@ def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> No
     with served(save_team(tmp_path / "team").parent) as address:
         folder = weights.folder_of(f"{address}/team/")
         files = {path.name for path in (tmp_path / "team").iterdir()}
-        assert {path.name for path in folder.iterdir()} == files | {weights.SUMS}
+        assert {path.name for path in folder.iterdir()} == files | {weights.CHECKSUMS}
         # As a command line that takes a path for it has it.
         assert weights.folder_of(Path(f"{address}/team")).name != folder.name
     assert weights.folder_of(f"{address}/team/") == folder
@@ -156,8 +156,8 @@ def test_nobody_elsewhere_leads_to_this_machine() -> None:
 @pytest.mark.parametrize(
     ("name", "most", "told"),
     [
-        ("MAX_MANIFEST", 10, r"manifest\.toml: it is larger than the 10 bytes allowed"),
-        ("LARGEST", 100, r"expert-0\.safetensors: it is larger than the 100 bytes"),
+        ("MAX_MANIFEST_BYTES", 10, r"manifest\.toml: it is larger than the 10 bytes allowed"),
+        ("MAX_FILE_BYTES", 100, r"expert-0\.safetensors: it is larger than the 100 bytes"),
         ("MAX_FILES", 2, "expected at most 2 files beside the manifest, got 3"),
     ],
 )
@@ -172,12 +172,12 @@ def test_downloads_are_bounded(
 
 def test_downloads_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = (save_team(tmp_path / "team") / "expert-0.safetensors").stat().st_size
-    monkeypatch.setattr(weights, "MAX_SUM", size + 10)
+    monkeypatch.setattr(weights, "MAX_TOTAL_BYTES", size + 10)
     with served(tmp_path) as address, pytest.raises(MoemctsError, match=r"expert-1\.safetensors: .* the 10 bytes"):
         weights.folder_of(f"{address}/team")
 
 
-@pytest.mark.parametrize("file", ["manifest.toml", "gate.safetensors", "expert-1.safetensors", weights.SUMS])
+@pytest.mark.parametrize("file", ["manifest.toml", "gate.safetensors", "expert-1.safetensors", weights.CHECKSUMS])
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"\xff"), Path.unlink], ids=["other", "lost"])
 def test_every_file_of_a_damaged_download_says_what_to_delete(
     file: str, harm: Callable[[Path], Any], tmp_path: Path
@@ -190,7 +190,7 @@ def test_every_file_of_a_damaged_download_says_what_to_delete(
         folder = weights.folder_of(f"{address}/team")
     harm(folder / file)
     # Without its sums a download was never complete.
-    told = "cannot download" if not (folder / weights.SUMS).exists() else f"; delete {folder} to download it again"
+    told = "cannot download" if not (folder / weights.CHECKSUMS).exists() else f"; delete {folder} to download it again"
     with pytest.raises(MoemctsError, match=told):
         weights.folder_of(f"{address}/team")
 
@@ -272,7 +272,7 @@ def with_hub(team: Path, monkeypatch: pytest.MonkeyPatch, *, tells_sizes: bool =
 @pytest.mark.parametrize("tells_sizes", [True, False])
 def test_a_file_of_a_hub_is_bounded_too(tells_sizes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = with_hub(save_team(tmp_path / "team"), monkeypatch, tells_sizes=tells_sizes)
-    monkeypatch.setattr(weights, "LARGEST", 100)
+    monkeypatch.setattr(weights, "MAX_FILE_BYTES", 100)
     with pytest.raises(MoemctsError, match=r"expert-0\.safetensors of hf:someone/noughts: it is larger than the 100"):
         weights.folder_of("hf:someone/noughts")
     assert len(asked) == 1 + (not tells_sizes), "what is known to be too large is not downloaded"

@@ -161,7 +161,7 @@ def _check_registration(reference: str) -> list[Law]:
                 raise UsageError(f"{section}: {error}") from error
     except UsageError as error:
         raise MoemctsError(f"game {reference} is registered with something that does not exist: {error}") from error
-    strays = [stray for lines in plugins().strays(entry.name).values() for stray in lines]
+    strays = [stray for lines in plugins().unknown_games(entry.name).values() for stray in lines]
     return [
         Law("settings, search and presets name only what exists", len(tables)),
         *(Law("what its plugin registers is for games that exist", 0, stray) for stray in strays),

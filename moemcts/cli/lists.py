@@ -124,7 +124,7 @@ def schemes(name: Name = None, as_json: Json = False) -> None:
 
 def list_plugins(as_json: Json = False) -> None:
     """List the installed plugins, what they register, and the errors of those that do not load."""
-    strays = plugins().strays()
+    strays = plugins().unknown_games()
     infos = [asdict(info) | {"strays": strays.get(info.name, [])} for info in plugins().infos]
     _print_rows(infos if as_json else list(map(_plugin_row, infos)), as_json)
 

@@ -16,7 +16,7 @@ from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
     from moemcts.game import Game
-    from moemcts.weights import Shipped
+    from moemcts.weights import BundledExperts
 
 ExpertsArgument = Annotated[
     str,
@@ -45,9 +45,9 @@ def _list_by_default(context: typer.Context, as_json: Json = False) -> None:
 def list_weights(as_json: Json = False) -> None:
     """List the experts that come with the games; use `weights:NAME` wherever a folder of experts is expected."""
     from moemcts.cli.consoles import print_json, print_rows
-    from moemcts.weights import shipped
+    from moemcts.weights import bundled_experts
 
-    rows = [_summary_row(shipped_weights) for shipped_weights in shipped()]
+    rows = [_summary_row(experts) for experts in bundled_experts()]
     if as_json:
         print_json(rows)
         return
@@ -103,15 +103,15 @@ def _reference(text: str) -> str:
     return text if is_place and text not in plugins().weights else WEIGHTS + text
 
 
-def _summary_row(shipped_weights: Shipped) -> dict[str, Any]:
-    manifest = shipped_weights.manifest
+def _summary_row(experts: BundledExperts) -> dict[str, Any]:
+    manifest = experts.manifest
     return {
-        "reference": shipped_weights.reference,
+        "reference": experts.reference,
         "game": manifest["game"],
         "gate": manifest["gate"]["reference"],
         "experts": len(manifest["experts"]),
-        "MB": shipped_weights.num_bytes / 1e6,
-        "summary": shipped_weights.summary,
+        "MB": experts.num_bytes / 1e6,
+        "summary": experts.summary,
     }
 
 

@@ -281,7 +281,7 @@ def test_what_is_registered_for_a_game_that_nobody_registers_is_told() -> None:
     game = Registration("tiny", NativeTicTacToe, "a game")
     made = found(module(games=[game], gates=[gate("tiny")]), module(gates=[gate("tinny"), gate(name="everywhere")]))
     strays = {"plugin 1": ["gate 'material' is for the game 'tinny', which no plugin registers"]}
-    assert {plugin: told for plugin, told in made.strays().items() if told} == strays
+    assert {plugin: told for plugin, told in made.unknown_games().items() if told} == strays
 
 
 def test_a_mistake_in_a_maker_is_no_misuse_and_says_its_place() -> None:
