@@ -24,15 +24,15 @@ from moemcts.laws import (
     BrokenLaw,
     Law,
     Laws,
-    placed,
+    checked_type,
+    describe_position,
+    error_context,
+    evenly_spaced,
     random_game,
     random_pairs,
-    returned,
-    spread,
-    written,
 )
 from moemcts.laws.copies import check_copies
-from moemcts.laws.courses import Keys, check_course, check_symmetries, checked_course, first_position
+from moemcts.laws.games import Keys, check_symmetries, check_whole_game, checked_start, play_checked_game
 from moemcts.learn.schemes.scheme import Scheme
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.search.config import SearchConfig
@@ -64,7 +64,7 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     in them, so that the first violation is reported. Raises BrokenLaw, and any error of the game's own methods, with a
     note that says where.
     """
-    _check_is_one(game, "a game", "initial_state")
+    _check_is_object(game, "a game", "initial_state")
     laws = Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
     laws.expect(
@@ -80,15 +80,15 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     )
     keys = Keys(game, laws)
     for index in range(num_games):
-        course = checked_course(game, np.random.default_rng([seed, index]), index, laws)
-        for state, found in zip(course.states, course.found, strict=True):
-            keys.note(state, found)
-        check_course(game, course, index, laws)
-        check_symmetries(game, course, laws)
+        trajectory = play_checked_game(game, np.random.default_rng([seed, index]), index, laws)
+        for state, snapshot in zip(trajectory.states, trajectory.snapshots, strict=True):
+            keys.check(state, snapshot)
+        check_whole_game(game, trajectory, index, laws)
+        check_symmetries(game, trajectory, laws)
         if not index:
-            first_position(game, MAX_SEED, laws)
-            _check_search(game, course.states, laws)
-    check_copies(game, keys.kept(NUM_COPIES), laws)
+            checked_start(game, MAX_SEED, laws)
+            _check_search(game, trajectory.states, laws)
+    check_copies(game, keys.sample(NUM_COPIES), laws)
     return laws.checked
 
 
@@ -97,11 +97,11 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
 
     Raises MoemctsError if it has no name, no phase names, or parameters that are not JSON values.
     """
-    _check_is_one(gate, "a gate", "weights")
+    _check_is_object(gate, "a gate", "weights")
     checked_gate(gate, type(gate).__name__)
     laws = Laws()
     views = game.views(list(random_pairs(game, num_games, seed)))
-    weights = returned("weights", gate.weights(views), np.ndarray)
+    weights = checked_type("weights", gate.weights(views), np.ndarray)
     shape = (len(views), gate.num_phases)
     laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
     laws.expect("weights are floating-point numbers", weights.dtype.kind == "f", f"got {weights.dtype}")
@@ -116,11 +116,11 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
         len(set(names)) == len(names) == gate.num_phases,
         f"{gate.num_phases} phases are named {names}",
     )
-    for rows, what in _batches(len(views), seed):
+    for rows, change in _batches(len(views), seed):
         laws.expect(
             "a view's weights do not depend on its batch",
             bool(np.array_equal(gate.weights(views.take(rows)), weights[rows])),
-            f"weights change with the {what}",
+            f"weights change with the {change}",
         )
     return laws.checked
 
@@ -132,33 +132,36 @@ def check_scheme(scheme: Scheme, gates: Sequence[PhaseGate]) -> list[Law]:
     Gates that the scheme rejects are skipped; if it rejects all, the last UsageError is raised. Schemes that do not
     train in stages are checked for their cost only.
     """
-    _check_is_one(scheme, "a scheme", "fit")
+    _check_is_object(scheme, "a scheme", "fit")
     laws = Laws()
-    refusal: UsageError | None = None
+    rejection: UsageError | None = None
     for gate in gates:
         try:
             scheme.check(gate)
         except UsageError as error:
-            refusal = error
+            rejection = error
             continue
-        phases, of = range(gate.num_phases), f"of {gate.num_phases} phases"
-        for phase in phases:
-            stages = scheme.stages_of(phase, len(phases))
+        num_phases = gate.num_phases
+        for phase in range(num_phases):
+            stages = scheme.stages_of(phase, num_phases)
             if stages is not None:
-                again = scheme.stages_of(phase, len(phases))
-                told = f"got {stages!r}, then {again!r} for phase {phase} {of}"
-                laws.expect("stages are the same whenever they are asked for", list(stages) == list(again or ()), told)
-        cost = scheme.cost(len(phases))
-        is_cost = isinstance(cost, int | float) and 0 < cost < math.inf
-        laws.expect("the cost is a number of passes above zero", is_cost, f"got {cost!r} {of}")
-    if refusal is not None and not laws.checked:
-        raise refusal
+                again = scheme.stages_of(phase, num_phases)
+                laws.expect(
+                    "stages are the same whenever they are asked for",
+                    list(stages) == list(again or ()),
+                    f"got {stages!r}, then {again!r} for phase {phase} of {num_phases} phases",
+                )
+        cost = scheme.cost(num_phases)
+        is_valid = isinstance(cost, int | float) and 0 < cost < math.inf
+        laws.expect("the cost is a number of passes above zero", is_valid, f"got {cost!r} of {num_phases} phases")
+    if rejection is not None and not laws.checked:
+        raise rejection
     return laws.checked
 
 
 def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that evaluations have the right shapes and are finite, and that rows are independent of each other."""
-    _check_is_one(evaluator, "an evaluator", "evaluate")
+    _check_is_object(evaluator, "an evaluator", "evaluate")
     laws = Laws()
     views = game.views(list(random_pairs(game, num_games, seed)))
     evaluation = evaluator.evaluate(views)
@@ -171,26 +174,27 @@ def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, see
     laws.expect("values are in [-1, 1]", bool((np.abs(value) <= 1 + TOLERANCE).all()), f"got {np.abs(value).max()}")
     types = sorted({str(logits.dtype), str(value.dtype)})
     laws.expect("evaluations are float32", types == ["float32"], f"got {' and '.join(types)}")
-    for rows, what in _batches(len(views), seed):
+    for rows, change in _batches(len(views), seed):
         other = evaluator.evaluate(views.take(rows))
         laws.expect(
             "rows do not influence each other",
             np.allclose(other.logits, logits[rows], atol=1e-3) and np.allclose(other.value, value[rows], atol=1e-3),
-            f"evaluations change with the {what}",
+            f"evaluations change with the {change}",
         )
     return laws.checked
 
 
 def _batches(count: int, seed: int) -> list[tuple[IntArray, str]]:
-    """Returns rows to evaluate again: all of them permuted, some of them, and a few one by one."""
+    """Returns rows to evaluate again, and what is changed: all of them permuted, some of them, and a few one by one."""
     rows = np.random.default_rng(seed).permutation(count)
-    alone = [rows[index : index + 1] for index in range(min(count, 8))]
-    return [(rows, "order of the views"), *((some, "other views") for some in (rows[: count // 3 + 1], *alone))]
+    single_rows = [rows[index : index + 1] for index in range(min(count, 8))]
+    subsets = [rows[: count // 3 + 1], *single_rows]
+    return [(rows, "order of the views"), *((subset, "other views") for subset in subsets)]
 
 
 def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that a board draws every position for every player, and that its clickable areas stand for actions."""
-    _check_is_one(board, "a board", "draw")
+    _check_is_object(board, "a board", "draw")
     laws = Laws()
     num_players = game.spec.num_players
     laws.expect("every player has a name", len(board.seats) >= num_players, f"got {board.seats} of {num_players}")
@@ -198,9 +202,10 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
     for index in range(num_games):
         for state in random_game(game, np.random.default_rng([seed, index]), index)[0]:
             for player in range(num_players):
-                drawing = returned("draw", board.draw(state, player), Drawing)
-                others = {*drawing.spots, *drawing.marks, *drawing.keys}.difference(range(game.spec.num_actions))
-                laws.expect("whatever can be clicked is an action", not others, f"got {others}")
+                drawing = checked_type("draw", board.draw(state, player), Drawing)
+                clickable = {*drawing.spots, *drawing.marks, *drawing.keys}
+                unknown = clickable.difference(range(game.spec.num_actions))
+                laws.expect("whatever can be clicked is an action", not unknown, f"got {unknown}")
     return laws.checked
 
 
@@ -211,17 +216,17 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     this is noted and not a violation, since an agent may depend on the clock. Raises MoemctsError if the agent has no
     name.
     """
-    _check_is_one(agent, "an agent", "act")
+    _check_is_object(agent, "an agent", "act")
     checked_agent(agent, type(agent).__name__)
     laws = Laws()
-    before = _shared_generators()
+    global_states = _global_generator_states()
     games = [_actions(agent, game, seed, index, laws) for index in range(num_games)]
     again = [_actions(agent, game, seed, index, laws) for index in range(num_games)[:1]]
     law = "games are the same whatever was played before them"
     if again == games[:1]:
-        laws.expect(law, holds=True, found="")
+        laws.expect(law, holds=True, message="")
     else:
-        laws.leave_out(
+        laws.skip(
             law,
             "one went differently when it was played again: it depends on a clock, or on what is not in seat.memory",
         )
@@ -236,17 +241,17 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     )
     laws.expect(
         "agents draw from their seats' generators alone",
-        _shared_generators() == before,
+        _global_generator_states() == global_states,
         "one of NumPy's or Python's global generators was used; with seat.rng a game is the same whatever is "
         "played beside it",
     )
     return laws.checked
 
 
-def _check_is_one(found: object, kind: str, method: str) -> None:
+def _check_is_object(value: object, kind: str, method: str) -> None:
     """Raises TypeError if it is not an object of the right kind, but for example its class, a factory or a name."""
-    if isinstance(found, type) or not callable(getattr(found, method, None)):
-        raise TypeError(f"expected {kind}, an object with a method {method}, got {found!r:.80}")
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        raise TypeError(f"expected {kind}, an object with a method {method}, got {value!r:.80}")
 
 
 def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> list[list[int]]:
@@ -262,13 +267,13 @@ def _actions(agent: Agent, game: Game, seed: int, index: int, laws: Laws) -> lis
     for (step,) in itertools.islice(play(game, [table]), MAX_STEPS):
         for player in step.players:
             failure = step.failures.get(player)
-            found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
-            laws.expect("actions are legal", failure is None, found)
+            message = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
+            laws.expect("actions are legal", failure is None, message)
         joints.append([decision.action for decision in step.decisions])
     return joints
 
 
-def _shared_generators() -> str:
+def _global_generator_states() -> str:
     """Returns the state of the global random generators of Python and NumPy."""
     return repr((random.getstate(), np.random.get_state()))  # noqa: NPY002
 
@@ -276,8 +281,8 @@ def _shared_generators() -> str:
 def _check_search(game: Game, states: Sequence[State], laws: Laws) -> None:
     """Checks that positions of a game can be searched, as their players perceive them."""
     start, *later = ((state, player) for state in states for player in state.active_players if player != CHANCE)
-    pairs = [start, *spread(later, NUM_SEARCHED)]
-    with placed(f"in a search from {len(pairs)} positions of the first game, as their players perceive them"):
+    pairs = [start, *evenly_spaced(later, NUM_SEARCHED)]
+    with error_context(f"in a search from {len(pairs)} positions of the first game, as their players perceive them"):
         views, seeds = game.views(pairs), list(range(len(pairs)))
         search = Search(game, SearchConfig(simulations=20))
         search.reset(determinize_views(game, views, seeds), seeds)
@@ -285,5 +290,5 @@ def _check_search(game: Game, states: Sequence[State], laws: Laws) -> None:
             laws.expect(
                 "the search plays the game",
                 set(result.actions) <= set(state.legal_actions(player)),
-                f"visits {result.visits} to actions {result.actions} in {written(game, state)}",
+                f"visits {result.visits} to actions {result.actions} in {describe_position(game, state)}",
             )

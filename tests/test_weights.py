@@ -147,7 +147,7 @@ def test_nothing_is_fetched_from_where_an_address_leads_without_protection() -> 
 
 def test_nobody_elsewhere_leads_to_this_machine() -> None:
     asked = urllib.request.Request("https://example.org/team/manifest.toml")
-    elsewhere = weights._SecureRedirects(may_lead_here=False)
+    elsewhere = weights._SecureRedirects(may_lead_to_local=False)
     with pytest.raises(UsageError, match=r"expected https://, got 'http://localhost:80/x'"):
         elsewhere.redirect_request(asked, None, 302, "", {}, "http://localhost:80/x")
     assert elsewhere.redirect_request(asked, None, 302, "", {}, "https://example.org/x") is not None

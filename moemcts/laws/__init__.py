@@ -47,33 +47,33 @@ class Laws:
         checked = [Law(name, count) for name, count in self._counts.items()]
         return checked + [Law(name, 0, reason) for name, reason in self._reasons]
 
-    def expect(self, law: str, holds: bool, found: str | Callable[[], str]) -> None:
-        """Counts a case of a law; raises BrokenLaw with `found` if the law does not hold.
+    def expect(self, law: str, holds: bool, message: str | Callable[[], str]) -> None:
+        """Counts a case of a law; raises BrokenLaw with the message if the law does not hold.
 
         An expensive message can be passed as a function, which is called only in that case.
         """
         self._counts[law] = self._counts.get(law, 0) + 1
         if not holds:
-            raise BrokenLaw(f"{law}: {found if isinstance(found, str) else found()}")
+            raise BrokenLaw(f"{law}: {message if isinstance(message, str) else message()}")
 
-    def leave_out(self, law: str, reason: str) -> None:
+    def skip(self, law: str, reason: str) -> None:
         """Records that a law could not be checked, and why."""
         self._reasons[law, reason] = None
 
 
 @contextlib.contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Appends `place` to the message of a BrokenLaw raised in the block, or adds it as a note to another exception."""
+def error_context(context: str) -> Iterator[None]:
+    """Appends `context` to the message of a BrokenLaw raised in the block, or adds it as a note to another error."""
     try:
         yield
     except BrokenLaw as broken:
-        raise BrokenLaw(f"{broken}; {place}") from None
+        raise BrokenLaw(f"{broken}; {context}") from None
     except Exception as error:
-        error.add_note(place)
+        error.add_note(context)
         raise
 
 
-def written(game: Game, state: State) -> str:
+def describe_position(game: Game, state: State) -> str:
     """Returns a position's text for error messages, truncated if long; its type if it cannot be formatted."""
     try:
         return f"{game.format_state(state)!r:.{MAX_CHARACTERS}}"
@@ -81,7 +81,7 @@ def written(game: Game, state: State) -> str:
         return f"one of type {type(state).__name__}"
 
 
-def spread(items: Sequence[T], count: int) -> list[T]:
+def evenly_spaced(items: Sequence[T], count: int) -> list[T]:
     """Returns at most `count` items, evenly spaced."""
     count = min(count, len(items))
     return [items[len(items) * number // count] for number in range(count)]
@@ -89,29 +89,31 @@ def spread(items: Sequence[T], count: int) -> list[T]:
 
 def random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:
     """Returns the positions of a random game and the joint action in each; raises BrokenLaw if the game fails."""
-    states, joints = [returned("initial_state", game.initial_state(seed), State)], list[list[int]]()
-    while players := returned("active_players", states[-1].active_players, tuple):
+    states, joints = [checked_type("initial_state", game.initial_state(seed), State)], list[list[int]]()
+    while players := checked_type("active_players", states[-1].active_players, tuple):
         if len(states) > game.spec.max_plies:
             raise BrokenLaw(f"no game is longer than max_plies: the game is not over after {game.spec.max_plies} plies")
         joints.append(random_joint(states[-1], players, rng))
-        states.append(returned("play", states[-1].play(joints[-1]), State))
+        states.append(checked_type("play", states[-1].play(joints[-1]), State))
     return states, joints
 
 
 def random_joint(state: State, players: Sequence[Player], rng: np.random.Generator) -> list[int]:
     """Returns a random action for each active player; raises BrokenLaw if one of them has none."""
-    legal = [returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray) for player in players]
+    legal = [checked_type("legal_actions", state.legal_actions(player), Sequence, np.ndarray) for player in players]
     if not all(len(actions) for actions in legal):
         raise BrokenLaw(f"every active player has a legal action: one of {tuple(players)} has none")
-    return [_draw(state, rng)] if tuple(players) == (CHANCE,) else [any_of(actions, rng) for actions in legal]
+    if tuple(players) == (CHANCE,):
+        return [_random_outcome(state, rng)]
+    return [any_of(actions, rng) for actions in legal]
 
 
-def returned(method: str, found: Any, *kinds: type) -> Any:
+def checked_type(method: str, value: Any, *types: type) -> Any:
     """Returns the value that a method returned; raises BrokenLaw unless it is of one of the declared types."""
-    if not isinstance(found, kinds):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise BrokenLaw(f"methods return what is declared: expected {expected} of {method}, got {found!r:.80}")
-    return found
+    if not isinstance(value, types):
+        expected = " or ".join(declared.__name__ for declared in types)
+        raise BrokenLaw(f"methods return what is declared: expected {expected} of {method}, got {value!r:.80}")
+    return value
 
 
 def random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State, Player]]:
@@ -121,7 +123,7 @@ def random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State,
             yield from ((state, player) for player in state.active_players if player != CHANCE)
 
 
-def _draw(state: State, rng: np.random.Generator) -> int:
+def _random_outcome(state: State, rng: np.random.Generator) -> int:
     """Returns a random outcome at a chance node."""
     outcomes, chances = state.legal_actions(CHANCE), np.asarray(state.chances(), dtype=np.float64)
     if len(chances) != len(outcomes) or not (chances >= 0).all() or abs(chances.sum() - 1) > TOLERANCE:

@@ -13,20 +13,20 @@ from moemcts.game import Game
 from moemcts.laws import Laws
 
 LAW = "keys are the same in every process"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Timeout of the other process, in seconds."""
 _HASH_SEED = "PYTHONHASHSEED"
-_KEYS = """
+_SCRIPT = """
 import json, pickle, sys
-told = json.loads(sys.stdin.buffer.readline())
-sys.path[:] = told["path"]
-if told["is_pickled"]:
+request = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = request["path"]
+if request["is_pickled"]:
     game = pickle.load(sys.stdin.buffer)
 else:
     from moemcts.plugins import plugins
-    game = plugins().game(told["name"])
+    game = plugins().game(request["name"])
 kind = [type(game).__module__, type(game).__qualname__]
-json.dump([kind, [game.parse_state(text).key() for text in told["texts"]]], sys.stdout)
+json.dump([kind, [game.parse_state(text).key() for text in request["texts"]]], sys.stdout)
 """
 
 
@@ -37,34 +37,34 @@ def check_copies(game: Game, keys: Mapping[str, int], laws: Laws) -> None:
     """
     kind = [type(game).__module__, type(game).__qualname__]
     try:
-        found_kind, found = _elsewhere(game, list(keys))
+        other_kind, other_keys = _keys_in_other_process(game, list(keys))
     except (OSError, subprocess.TimeoutExpired, ValueError):
-        found_kind, found = None, []
-    if found_kind != kind:
-        laws.leave_out(LAW, "the game can neither be pickled nor be made from its name in another process")
+        other_kind, other_keys = None, []
+    if other_kind != kind:
+        laws.skip(LAW, "the game can neither be pickled nor be made from its name in another process")
         return
-    for (text, key), other in zip(keys.items(), found, strict=True):
+    for (text, key), other in zip(keys.items(), other_keys, strict=True):
         laws.expect(
             LAW, key == other, f"{text} has {key} here and {other} in another process; Python's hash of text differs"
         )
 
 
-def _elsewhere(game: Game, texts: list[str]) -> tuple[list[str], list[int]]:
+def _keys_in_other_process(game: Game, texts: list[str]) -> tuple[list[str], list[int]]:
     """Returns the game's type and the keys of positions in another process; raises ValueError if that fails."""
     try:
         pickled = pickle.dumps(game)
     except Exception:
         pickled = b""
-    told = {"path": sys.path, "name": game.spec.name, "is_pickled": bool(pickled), "texts": texts}
+    request = {"path": sys.path, "name": game.spec.name, "is_pickled": bool(pickled), "texts": texts}
     # Differs from this process's seed.
-    seed = "1" if os.environ.get(_HASH_SEED) != "1" else "2"
+    hash_seed = "1" if os.environ.get(_HASH_SEED) != "1" else "2"
     done = subprocess.run(
-        [sys.executable, "-c", _KEYS],
-        input=json.dumps(told).encode() + b"\n" + pickled,
+        [sys.executable, "-c", _SCRIPT],
+        input=json.dumps(request).encode() + b"\n" + pickled,
         capture_output=True,
         check=False,
-        timeout=PATIENCE,
-        env=os.environ | {_HASH_SEED: seed},
+        timeout=TIMEOUT,
+        env=os.environ | {_HASH_SEED: hash_seed},
     )
     kind, keys = json.loads(done.stdout)
     return kind, keys

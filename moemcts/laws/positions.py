@@ -14,23 +14,23 @@ import numpy as np
 
 from moemcts.errors import MoemctsError, one_line
 from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, View, Views
-from moemcts.laws import MAX_SEED, TOLERANCE, Laws, returned, spread, written
+from moemcts.laws import MAX_SEED, TOLERANCE, Laws, checked_type, describe_position, evenly_spaced
 
-NUM_TIMES = 3
+NUM_REPEATS = 3
 """Number of times a position is queried again, since random answers may agree by chance."""
 MAX_ACTIONS = 1_000
 """Maximum number of legal actions per position whose texts are checked; of more, evenly spaced ones are."""
 MAX_NAMES = 10_000
 """Approximate maximum number of texts generated per position: parsing one generates those of all legal actions."""
-PERCEIVED = (0, 1, MAX_SEED)
+DETERMINIZATION_SEEDS = (0, 1, MAX_SEED)
 """Seeds of determinizations."""
 MAX_OBSERVED = 10_000
 """The absolute value of a number in an observation above which a note says that it is large."""
-NOTHING = ("", "?")
+INVALID_TEXTS = ("", "?")
 """Texts that are unlikely to be valid positions or actions."""
 
 
-class Seen(NamedTuple):
+class Snapshot(NamedTuple):
     """All that can be observed of a position."""
 
     ply: int
@@ -45,16 +45,16 @@ class Seen(NamedTuple):
     """A hash per player."""
     key: int
 
-    def unlike(self, other: Seen) -> str:
+    def differing_fields(self, other: Snapshot) -> str:
         """Returns the names of the fields that differ; empty if there are none."""
-        names = [name for name, own, its in zip(self._fields, self, other, strict=True) if own != its]
-        return ", ".join(names)
+        fields = zip(self._fields, self, other, strict=True)
+        return ", ".join(name for name, value, other_value in fields if value != other_value)
 
 
-def seen(game: Game, state: State) -> Seen:
+def take_snapshot(game: Game, state: State) -> Snapshot:
     """Returns what can be observed of a position whose methods return the declared types."""
     players = tuple(state.active_players)
-    return Seen(
+    return Snapshot(
         state.ply,
         players,
         tuple(tuple(map(int, state.legal_actions(player))) for player in players),
@@ -66,17 +66,17 @@ def seen(game: Game, state: State) -> Seen:
     )
 
 
-def check_position(game: Game, state: State, laws: Laws) -> Seen:
+def check_position(game: Game, state: State, laws: Laws) -> Snapshot:
     """Checks what a position's methods return; returns what can be observed of it."""
-    returned("ply", state.ply, Integral)
-    players = returned("active_players", state.active_players, tuple)
+    checked_type("ply", state.ply, Integral)
+    players = checked_type("active_players", state.active_players, tuple)
     is_chance = players == (CHANCE,)
     laws.expect(
         "active players ascend below num_players, chance moves alone",
         is_chance or (_ascend(players) and all(player < game.spec.num_players for player in players)),
         f"got {players} with {game.spec.num_players} players",
     )
-    _check_paid(game, state, laws)
+    _check_rewards(game, state, laws)
     if is_chance:
         _check_chance(game, state, laws)
     for player in () if is_chance else players:
@@ -86,25 +86,25 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
     key = state.key()
     is_plain = isinstance(key, int) and 0 <= key < 2**64
     laws.expect("keys are 64-bit whole numbers", is_plain, f"got {key!r}, {type(key)}, not 0 to 2**64 - 1")
-    found = seen(game, state)
-    _check_steady(game, state, found, laws)
-    _check_written(game, state, found, laws)
+    snapshot = take_snapshot(game, state)
+    _check_repeatable(game, state, snapshot, laws)
+    _check_text(game, state, snapshot, laws)
     if players and not is_chance:
-        for player, seed in itertools.product(players, PERCEIVED):
+        for player, seed in itertools.product(players, DETERMINIZATION_SEEDS):
             _check_determinization(game, state, player, seed, laws)
         check_views(game, [(state, int(player)) for player in players], laws)
-    changed = found.unlike(seen(game, state))
+    changed = snapshot.differing_fields(take_snapshot(game, state))
     laws.expect(
         "only play leads to other positions", not changed, f"calling a position's methods changes its {changed}"
     )
-    return found
+    return snapshot
 
 
-def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, laws: Laws) -> State:
+def check_step(game: Game, state: State, joint: Sequence[int], before: Snapshot, laws: Laws) -> State:
     """Checks a step from a position that was observed as `before`; returns the next position."""
-    kept = _answers(game, state)
-    child: State = returned("play", state.play(list(joint)), State)
-    changed = before.unlike(seen(game, state))
+    arrays = _returned_arrays(game, state)
+    child: State = checked_type("play", state.play(list(joint)), State)
+    changed = before.differing_fields(take_snapshot(game, state))
     laws.expect(
         "play does not change the position it is called on",
         not changed,
@@ -115,10 +115,10 @@ def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, law
     # Invalid values of the next position are reported when that position is checked; here they only prevent
     # comparisons.
     try:
-        after = seen(game, child)
-        _check_steady(game, child, after, laws)
-        twin = seen(game, returned("play", state.play(list(joint)), State))
-        changed, other = after.unlike(seen(game, child)), after.unlike(twin)
+        after = take_snapshot(game, child)
+        _check_repeatable(game, child, after, laws)
+        twin = take_snapshot(game, checked_type("play", state.play(list(joint)), State))
+        changed, other = after.differing_fields(take_snapshot(game, child)), after.differing_fields(twin)
     except (TypeError, ValueError, AttributeError):
         return child
     laws.expect(
@@ -133,7 +133,7 @@ def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, law
         f"{list(joint)}, played twice, leads to positions that differ in {other}; whatever is random is drawn by "
         "CHANCE",
     )
-    overwritten = [what for what, array, digest in kept if _digest(array) != digest]
+    overwritten = [call for call, array, digest in arrays if _digest(array) != digest]
     laws.expect(
         "arrays stay as they were returned",
         not overwritten,
@@ -144,7 +144,7 @@ def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, law
 
 def check_joint(state: State, joint: Sequence[int], laws: Laws) -> None:
     """Checks that a joint action can be played."""
-    _check_ply(state, joint, returned("play", state.play(list(joint)), State), laws)
+    _check_ply(state, joint, checked_type("play", state.play(list(joint)), State), laws)
 
 
 def check_views(game: Game, pairs: Sequence[tuple[State, Player]], laws: Laws) -> None:
@@ -159,10 +159,10 @@ def check_refusals(game: Game, state: State, laws: Laws) -> None:
     """Checks that invalid texts of positions and actions are rejected as user errors."""
     text = game.format_state(state)
     # Texts that are nearly valid may be accepted, if they happen to be valid.
-    for nearly in (*NOTHING, f"{text},1", text[: len(text) // 2], text[len(text) // 2 :], "0"):
-        _check_refusal("parse_state", game.parse_state, nearly, laws)
-    for text in NOTHING:
-        _check_refusal("parse_action", partial(game.parse_action, state, state.active_players[0]), text, laws)
+    for invalid in (*INVALID_TEXTS, f"{text},1", text[: len(text) // 2], text[len(text) // 2 :], "0"):
+        _check_refusal("parse_state", game.parse_state, invalid, laws)
+    for invalid in INVALID_TEXTS:
+        _check_refusal("parse_action", partial(game.parse_action, state, state.active_players[0]), invalid, laws)
 
 
 def _check_ply(state: State, joint: Sequence[int], child: State, laws: Laws) -> None:
@@ -191,7 +191,7 @@ def _check_view(
     legal = list(state.legal_actions(player))
 
     def said(found: str) -> Callable[[], str]:
-        return lambda: f"{found} of player {player} in {written(game, state)}"
+        return lambda: f"{found} of player {player} in {describe_position(game, state)}"
 
     same = np.array_equal(planes, state.observation(player))
     laws.expect(f"{what}: the same observations as the state's", same, said("got another"))
@@ -200,37 +200,37 @@ def _check_view(
     laws.expect(f"{what}: the same keys as the state's", key == state.key(), said(f"got {key}, not {state.key()},"))
 
 
-def _answers(game: Game, state: State) -> list[tuple[str, Any, bytes]]:
+def _returned_arrays(game: Game, state: State) -> list[tuple[str, Any, bytes]]:
     """Returns the arrays that a position returns: the name of the call, the array itself, and its hash."""
-    asked = [("returns()", state.returns), ("rewards()", state.rewards)]
+    calls = [("returns()", state.returns), ("rewards()", state.rewards)]
     players = range(game.spec.num_players)
-    asked += [(f"observation({player})", partial(state.observation, player)) for player in players]
-    return [(what, array := ask(), _digest(array)) for what, ask in asked]
+    calls += [(f"observation({player})", partial(state.observation, player)) for player in players]
+    return [(name, array := call(), _digest(array)) for name, call in calls]
 
 
-def _check_steady(game: Game, state: State, found: Seen, laws: Laws) -> None:
-    for _ in range(NUM_TIMES):
-        changed = found.unlike(seen(game, state))
+def _check_repeatable(game: Game, state: State, snapshot: Snapshot, laws: Laws) -> None:
+    for _ in range(NUM_REPEATS):
+        changed = snapshot.differing_fields(take_snapshot(game, state))
         laws.expect("a position always gives the same answers", not changed, f"asked again, it differs in {changed}")
 
 
-def _check_paid(game: Game, state: State, laws: Laws) -> None:
+def _check_rewards(game: Game, state: State, laws: Laws) -> None:
     """Checks the rewards of the step into a position, and its decided players."""
     num_players, is_over = game.spec.num_players, not state.active_players
-    returns = _numbers("returns", state.returns(), num_players, laws)
-    rewards = _numbers("rewards", state.rewards(), num_players, laws)
+    returns = _checked_numbers("returns", state.returns(), num_players, laws)
+    rewards = _checked_numbers("rewards", state.rewards(), num_players, laws)
     laws.expect(
         "rewards sum to zero where the returns have a fixed sum",
         game.spec.utility_sum is None or abs(float(rewards.sum())) < TOLERANCE,
         lambda: f"got {rewards}",
     )
     decided = [player for player in range(num_players) if state.is_decided(player)]
-    paid = [player for player in decided if returns[player] and player in state.active_players]
-    hint = f"; returns() gives {returns}, but what is paid while a game goes on belongs to rewards()" if paid else ""
+    has_early_returns = any(returns[player] and player in state.active_players for player in decided)
+    hint = f"; returns() gives {returns}, but what is paid while a game goes on belongs to rewards()"
     laws.expect(
         "a decided player is never active again",
         not set(decided) & set(state.active_players),
-        f"{decided} are decided, but {state.active_players} are active{hint}",
+        f"{decided} are decided, but {state.active_players} are active{hint if has_early_returns else ''}",
     )
     laws.expect(
         "all are decided at the end",
@@ -246,17 +246,18 @@ def _check_paid(game: Game, state: State, laws: Laws) -> None:
     )
 
 
-def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
-    numbers = returned(what, found, np.ndarray)
-    is_each = numbers.shape == (num_players,)
-    laws.expect(f"{what} are one per player", is_each, f"expected {(num_players,)}, got {numbers.shape}")
-    laws.expect(f"{what} are float32", numbers.dtype == np.float32, f"got {numbers.dtype}")
-    laws.expect(f"{what} are numbers", bool(np.isfinite(numbers).all()), lambda: f"got {numbers}")
+def _checked_numbers(name: str, value: Any, num_players: int, laws: Laws) -> Any:
+    """Returns the returns or rewards of a position, `[P]`, after checking them."""
+    numbers = checked_type(name, value, np.ndarray)
+    is_per_player = numbers.shape == (num_players,)
+    laws.expect(f"{name} are one per player", is_per_player, f"expected {(num_players,)}, got {numbers.shape}")
+    laws.expect(f"{name} are float32", numbers.dtype == np.float32, f"got {numbers.dtype}")
+    laws.expect(f"{name} are numbers", bool(np.isfinite(numbers).all()), lambda: f"got {numbers}")
     return numbers
 
 
 def _check_chance(game: Game, state: State, laws: Laws) -> None:
-    outcomes, chances = list(state.legal_actions(CHANCE)), returned("chances", state.chances(), np.ndarray)
+    outcomes, chances = list(state.legal_actions(CHANCE)), checked_type("chances", state.chances(), np.ndarray)
     laws.expect(
         "outcomes of chance are integers of at least 0, ascending",
         bool(outcomes) and _ascend(outcomes),
@@ -267,13 +268,13 @@ def _check_chance(game: Game, state: State, laws: Laws) -> None:
         chances.shape == (len(outcomes),) and bool((chances >= 0).all()) and abs(float(chances.sum()) - 1) < TOLERANCE,
         lambda: f"got {chances} for the outcomes {outcomes}",
     )
-    for outcome in spread(outcomes, MAX_ACTIONS):
-        _action_written(game, state, CHANCE, outcome, laws)
+    for outcome in evenly_spaced(outcomes, MAX_ACTIONS):
+        _checked_action_text(game, state, CHANCE, outcome, laws)
 
 
 def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -> None:
-    given = returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray)
-    legal = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    returned = checked_type("legal_actions", state.legal_actions(player), Sequence, np.ndarray)
+    legal = returned.tolist() if isinstance(returned, np.ndarray) else list(returned)
     laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
     laws.expect("legal actions are integers of at least 0, ascending", _ascend(legal), lambda: f"got {legal}")
     num_actions = game.spec.num_actions
@@ -281,32 +282,32 @@ def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -
         "legal actions are below num_actions", legal[-1] < num_actions, lambda: f"got {legal}, but only {num_actions}"
     )
     searched = list(map(int, state.search_actions(player)))
-    chosen = set(searched)
+    searched_set = set(searched)
     laws.expect(
         "actions worth searching are a part of the legal ones",
-        bool(searched) and searched == [action for action in legal if action in chosen],
+        bool(searched) and searched == [action for action in legal if action in searched_set],
         lambda: f"got {searched} of {legal}",
     )
-    _check_names(game, state, player, legal, laws)
+    _check_action_texts(game, state, player, legal, laws)
 
 
-def _check_names(game: Game, state: State, player: Player, legal: Sequence[int], laws: Laws) -> None:
+def _check_action_texts(game: Game, state: State, player: Player, legal: Sequence[int], laws: Laws) -> None:
     """Checks the texts of legal actions, and that they can be parsed."""
     texts: dict[str, int] = {}
-    for action in spread(legal, MAX_ACTIONS):
-        text = _action_written(game, state, player, action, laws)
+    for action in evenly_spaced(legal, MAX_ACTIONS):
+        text = _checked_action_text(game, state, player, action, laws)
         first = texts.setdefault(text, action)
         laws.expect(
             "no two actions are written the same way", first == action, f"{first} and {action} are both {text!r}"
         )
-    for text in spread(list(texts), max(1, MAX_NAMES // len(legal))):
-        action, found = texts[text], game.parse_action(state, player, text)
-        laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
+    for text in evenly_spaced(list(texts), max(1, MAX_NAMES // len(legal))):
+        action, parsed = texts[text], game.parse_action(state, player, text)
+        laws.expect("actions survive parse(format(x))", parsed == action, f"{action} became {text!r}, then {parsed}")
 
 
-def _action_written(game: Game, state: State, player: Player, action: int, laws: Laws) -> str:
+def _checked_action_text(game: Game, state: State, player: Player, action: int, laws: Laws) -> str:
     """Returns the text of an action, or of a chance outcome, which need not be parseable."""
-    text: str = returned("format_action", game.format_action(state, player, action), str)
+    text: str = checked_type("format_action", game.format_action(state, player, action), str)
     laws.expect(
         "actions are written on one line, without spaces around them",
         bool(text) and text.strip() == "".join(text.splitlines()) == text,
@@ -316,23 +317,24 @@ def _action_written(game: Game, state: State, player: Player, action: int, laws:
 
 
 def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> None:
-    planes, shape = returned("observation", state.observation(player), np.ndarray), game.spec.observation_shape
+    planes, shape = checked_type("observation", state.observation(player), np.ndarray), game.spec.observation_shape
     laws.expect("observations have the declared shape", planes.shape == shape, f"expected {shape}, got {planes.shape}")
     laws.expect("observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
     laws.expect(
         "observations are numbers", bool(np.isfinite(planes).all()), f"player {player} has NaN or infinity among them"
     )
     if np.abs(planes).max(initial=0) > MAX_OBSERVED:
-        laws.leave_out(
+        laws.skip(
             "networks can learn from observations",
             f"some numbers are beyond {MAX_OBSERVED:,}, with which training may diverge; divide them by their largest",
         )
 
 
-def _check_written(game: Game, state: State, found: Seen, laws: Laws) -> None:
-    text = returned("format_state", game.format_state(state), str)
+def _check_text(game: Game, state: State, snapshot: Snapshot, laws: Laws) -> None:
+    text = checked_type("format_state", game.format_state(state), str)
     laws.expect("a state is written on one line", "".join(text.splitlines()) == text, f"got {text!r}")
-    changed = found.unlike(seen(game, returned("parse_state", game.parse_state(text), State)))
+    parsed = checked_type("parse_state", game.parse_state(text), State)
+    changed = snapshot.differing_fields(take_snapshot(game, parsed))
     laws.expect(
         "states survive parse(format(x))", not changed, f"{text!r} is read as a state that differs in {changed}"
     )
@@ -351,27 +353,28 @@ def _check_refusal(method: str, parse: Callable[[str], object], text: str, laws:
 
 
 def _check_determinization(game: Game, state: State, player: Player, seed: int, laws: Laws) -> None:
-    believed = returned("determinize", game.determinize(state, player, seed), State)
-    players = tuple(believed.active_players)
+    determinized = checked_type("determinize", game.determinize(state, player, seed), State)
+    text = partial(describe_position, game, determinized)
+    players = tuple(determinized.active_players)
     laws.expect(
         "whoever perceives a position moves in it",
         player in players,
         f"player {player} perceives one in which {players or 'nobody'} moves",
     )
-    legal = [list(map(int, each.legal_actions(player))) for each in (believed, state)]
+    legal, expected = (list(map(int, position.legal_actions(player))) for position in (determinized, state))
     laws.expect(
         "legal actions are the same in a perceived position",
-        legal[0] == legal[1],
-        lambda: f"player {player} perceives {legal[0]}, not {legal[1]}",
+        legal == expected,
+        lambda: f"player {player} perceives {legal}, not {expected}",
     )
     laws.expect(
         "a perceived position looks the same to its player",
-        np.array_equal(believed.observation(player), state.observation(player)),
-        lambda: f"player {player} perceives {written(game, believed)}, of which it observes something else",
+        np.array_equal(determinized.observation(player), state.observation(player)),
+        lambda: f"player {player} perceives {text()}, of which it observes something else",
     )
     laws.expect(
         "equal seeds give equal perceived positions",
-        game.determinize(state, player, seed).key() == believed.key(),
+        game.determinize(state, player, seed).key() == determinized.key(),
         f"player {player} perceives two for the seed {seed}; what determinize draws depends on its seed alone",
     )
 

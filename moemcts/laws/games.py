@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from moemcts.game import CHANCE, FloatArray, Game, State, Symmetry, discounts
-from moemcts.laws import TOLERANCE, Laws, placed, random_joint, returned, spread, written
-from moemcts.laws.positions import Seen, check_joint, check_position, check_refusals, check_step, check_views
+from moemcts.laws import TOLERANCE, Laws, checked_type, describe_position, error_context, evenly_spaced, random_joint
+from moemcts.laws.positions import Snapshot, check_joint, check_position, check_refusals, check_step, check_views
 
 NUM_REPLAYS = 5
 """Number of times each game is replayed, as rare randomness is not found at once."""
@@ -21,75 +21,75 @@ MAX_PACKED = 64
 MAPPED = "symmetries map games to games"
 
 
-class Course(NamedTuple):
-    """A game from start to end."""
+class Trajectory(NamedTuple):
+    """A game from its start to its end."""
 
     states: list[State]
     joints: list[list[int]]
     """The joint action played in each position but the last."""
-    found: list[Seen]
+    snapshots: list[Snapshot]
     """What can be observed of each position."""
 
 
-def checked_course(game: Game, rng: np.random.Generator, seed: int, laws: Laws) -> Course:
+def play_checked_game(game: Game, rng: np.random.Generator, seed: int, laws: Laws) -> Trajectory:
     """Returns a random game; each position is checked before any action is played in it.
 
     Some of the other legal actions are played as well.
     """
-    state = first_position(game, seed, laws)
-    (others,) = rng.spawn(1)
-    course = Course([state], [], [])
+    state = checked_start(game, seed, laws)
+    (other_rng,) = rng.spawn(1)
+    trajectory = Trajectory([state], [], [])
     while True:
-        number = len(course.joints)
+        ply = len(trajectory.joints)
         # Formatted before anything is played, since a faulty `play` may change the position.
-        where = f"at ply {number} of game {seed}, in {written(game, state)}"
-        with placed(where):
-            course.found.append(check_position(game, state, laws))
+        where = f"at ply {ply} of game {seed}, in {describe_position(game, state)}"
+        with error_context(where):
+            trajectory.snapshots.append(check_position(game, state, laws))
             if not state.active_players:
-                return course
+                return trajectory
             laws.expect(
                 "no game is longer than max_plies",
-                number < game.spec.max_plies,
+                ply < game.spec.max_plies,
                 f"the game is not over after {game.spec.max_plies} plies",
             )
             joint = random_joint(state, state.active_players, rng)
-        with placed(f"{where}, where {joint} is played"):
-            following = check_step(game, state, joint, course.found[-1], laws)
-        for other in _other_joints(state, joint, others):
-            with placed(f"{where}, where {other} is played"):
+        with error_context(f"{where}, where {joint} is played"):
+            next_state = check_step(game, state, joint, trajectory.snapshots[-1], laws)
+        for other in _other_joints(state, joint, other_rng):
+            with error_context(f"{where}, where {other} is played"):
                 check_joint(state, other, laws)
-        course.joints.append(joint)
-        course.states.append(following)
-        state = following
+        trajectory.joints.append(joint)
+        trajectory.states.append(next_state)
+        state = next_state
 
 
-def check_course(game: Game, course: Course, seed: int, laws: Laws) -> None:
+def check_whole_game(game: Game, trajectory: Trajectory, seed: int, laws: Laws) -> None:
     """Checks properties of a whole game."""
-    with placed(f"at the end of game {seed}, in {written(game, course.states[-1])}"):
+    with error_context(f"at the end of game {seed}, in {describe_position(game, trajectory.states[-1])}"):
         for _ in range(NUM_REPLAYS):
-            _check_replay(game, course, seed, laws)
-        _check_end(game, course.states, laws)
-        _check_decided(game, course.states, laws)
-        pairs = [(state, player) for state in course.states for player in state.active_players if player != CHANCE]
-        check_views(game, spread(pairs, MAX_PACKED), laws)
-        check_refusals(game, course.states[0], laws)
+            _check_replay(game, trajectory, seed, laws)
+        _check_end(game, trajectory.states, laws)
+        _check_decided(game, trajectory.states, laws)
+        pairs = [(state, player) for state in trajectory.states for player in state.active_players if player != CHANCE]
+        check_views(game, evenly_spaced(pairs, MAX_PACKED), laws)
+        check_refusals(game, trajectory.states[0], laws)
 
 
-def first_position(game: Game, seed: int, laws: Laws) -> State:
+def checked_start(game: Game, seed: int, laws: Laws) -> State:
     """Returns the start position of a game, in which a player has to move."""
-    with placed(f"in initial_state({seed})"):
-        state: State = returned("initial_state", game.initial_state(seed), State)
-        players = returned("active_players", state.active_players, tuple)
+    with error_context(f"in initial_state({seed})"):
+        state: State = checked_type("initial_state", game.initial_state(seed), State)
+        players = checked_type("active_players", state.active_players, tuple)
         moves = "chance moves" if players else "nobody moves"
         laws.expect("a player moves first", bool(players) and players != (CHANCE,), f"{moves} in the first position")
         return state
 
 
-def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
+def check_symmetries(game: Game, trajectory: Trajectory, laws: Laws) -> None:
     """Checks that symmetries map a game to another valid game."""
-    states, joints = course.states, course.joints
-    for symmetry in returned("symmetries", game.symmetries(), Sequence):
-        actions = returned("symmetries", returned("symmetries", symmetry, Symmetry).actions, np.ndarray)
+    states, joints = trajectory.states, trajectory.joints
+    for symmetry in checked_type("symmetries", game.symmetries(), Sequence):
+        actions = checked_type("symmetries", checked_type("symmetries", symmetry, Symmetry).actions, np.ndarray)
         laws.expect(
             "symmetries permute actions",
             np.array_equal(np.sort(actions, axis=None), np.arange(game.spec.num_actions)),
@@ -102,9 +102,9 @@ def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
             f"{symmetry.name} gives {symmetry.planes(planes).shape}",
         )
         if not np.array_equal(symmetry.planes(_planes(game, states[0])), _planes(game, states[0])):
-            laws.leave_out(MAPPED, f"the start looks different to symmetry {symmetry.name}")
+            laws.skip(MAPPED, f"the start looks different to symmetry {symmetry.name}")
         elif _hides_something(game, states[0]):
-            laws.leave_out(MAPPED, "the start hides something, which no symmetry maps")
+            laws.skip(MAPPED, "the start hides something, which no symmetry maps")
         else:
             _check_mapped_game(game, symmetry, states, joints, laws)
 
@@ -115,20 +115,20 @@ class Keys:
     def __init__(self, game: Game, laws: Laws) -> None:
         self._game = game
         self._laws = laws
-        self._first: dict[int, tuple[Seen, str]] = {}
+        self._first: dict[int, tuple[Snapshot, str]] = {}
 
-    def note(self, state: State, found: Seen) -> None:
+    def check(self, state: State, snapshot: Snapshot) -> None:
         """Checks that all positions with this key are alike in actions and in the observations of active players."""
         text = self._game.format_state(state)
-        movers = _to_movers(found)
-        other, its_text = self._first.setdefault(found.key, (movers, text))
+        visible = _visible_to_movers(snapshot)
+        first, first_text = self._first.setdefault(snapshot.key, (visible, text))
         self._laws.expect(
             "positions that look different have different keys",
-            other == movers,
-            f"{its_text} and {text} have the key {found.key} and differ in {other.unlike(movers)}",
+            first == visible,
+            f"{first_text} and {text} have the key {snapshot.key} and differ in {first.differing_fields(visible)}",
         )
 
-    def kept(self, count: int) -> dict[str, int]:
+    def sample(self, count: int) -> dict[str, int]:
         """Returns the keys of about `count` evenly spaced positions, by their texts."""
         texts = {text: key for key, (_, text) in self._first.items()}
         stride = max(1, len(texts) // count)
@@ -150,22 +150,23 @@ def _other_joints(state: State, joint: Sequence[int], rng: np.random.Generator) 
     return [other for other in joints if other != list(joint)]
 
 
-def _to_movers(found: Seen) -> Seen:
+def _visible_to_movers(snapshot: Snapshot) -> Snapshot:
     """Returns what active players observe of a position, independent of its history."""
-    players = [player for player in found.active_players if player != CHANCE]
-    observations = tuple(found.observations[player] for player in players)
-    return found._replace(ply=0, rewards=(), observations=observations)
+    players = [player for player in snapshot.active_players if player != CHANCE]
+    observations = tuple(snapshot.observations[player] for player in players)
+    return snapshot._replace(ply=0, rewards=(), observations=observations)
 
 
-def _check_replay(game: Game, course: Course, seed: int, laws: Laws) -> None:
-    states, again = course.states, [game.initial_state(seed)]
-    for joint in course.joints:
-        again.append(again[-1].play(joint))
-    plies = [ply for ply, (one, other) in enumerate(zip(states, again, strict=True)) if one.key() != other.key()]
+def _check_replay(game: Game, trajectory: Trajectory, seed: int, laws: Laws) -> None:
+    replayed = [game.initial_state(seed)]
+    for joint in trajectory.joints:
+        replayed.append(replayed[-1].play(joint))
+    pairs = zip(trajectory.states, replayed, strict=True)
+    different_plies = [ply for ply, (state, other) in enumerate(pairs) if state.key() != other.key()]
     laws.expect(
         "equal seeds give equal games",
-        not plies,
-        f"seed {seed} and the same moves gave two different games, from ply {min(plies, default=0)} on",
+        not different_plies,
+        f"seed {seed} and the same moves gave two different games, from ply {min(different_plies, default=0)} on",
     )
 
 
@@ -179,11 +180,11 @@ def _check_end(game: Game, states: Sequence[State], laws: Laws) -> None:
             f"expected {spec.utility_sum}, got {final}; a game whose sum is not fixed says utility_sum=None",
         )
     if spec.teams:
-        got = final + sum((np.asarray(state.rewards()) for state in states[1:]), np.zeros(spec.num_players))
+        totals = final + sum((np.asarray(state.rewards()) for state in states[1:]), np.zeros(spec.num_players))
         laws.expect(
             "team mates have the same returns",
-            all(np.ptp(got[list(team)]) < TOLERANCE for team in spec.teams),
-            f"got {got} for teams {spec.teams}",
+            all(np.ptp(totals[list(team)]) < TOLERANCE for team in spec.teams),
+            f"got {totals} for teams {spec.teams}",
         )
     if any(np.any(state.rewards()) for state in states[1:]):
         _check_values(game, states, laws)
@@ -224,11 +225,11 @@ def _check_mapped_game(
                 # Symmetries do not define the mapping of chance outcomes.
                 return
             expected = sorted(int(symmetry.actions[action]) for action in state.legal_actions(player))
-            found = [int(action) for action in mapped.legal_actions(player)]
+            actual = [int(action) for action in mapped.legal_actions(player)]
             laws.expect(
                 "symmetries map legal actions to legal actions",
-                found == expected,
-                f"{symmetry.name} expects {expected}, the mapped position has {found}",
+                actual == expected,
+                f"{symmetry.name} expects {expected}, the mapped position has {actual}",
             )
         laws.expect(
             "symmetries map observations to those of mapped positions",
