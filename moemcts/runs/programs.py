@@ -9,7 +9,7 @@ from moemcts.dotted import leaves
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
-from moemcts.work.rays import HERE
+from moemcts.work.ray_workers import LOCAL_RAY
 
 if TYPE_CHECKING:
     from moemcts.runs.settings import RunConfig
@@ -27,7 +27,7 @@ def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
     results are unpickled.
     """
     workers = values.get("workers")
-    if isinstance(workers, str) and workers.startswith(f"{HERE}://"):
+    if isinstance(workers, str) and workers.startswith(f"{LOCAL_RAY}://"):
         raise UsageError(
             f"{where}: workers = {workers!r} is a cluster, which could run code here; give --allow-programs if "
             "you trust where the settings come from"

@@ -41,20 +41,20 @@ class Processes:
         """`hint` is appended to the error message when a process dies."""
         self.count = count
         self._hint = hint
-        self._is_kept = False
-        self._idle: list[_Member] = []
+        self._keeps_idle = False
+        self._idle: list[_Worker] = []
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
+    def keep_idle(self) -> Iterator[None]:
         """Within the block, idle processes are kept for the next `map`, which then starts at once.
 
         All calls must be made from one thread: on Linux, a process ends with the thread that started it.
         """
-        self._is_kept = True
+        self._keeps_idle = True
         try:
             yield
         finally:
-            self._is_kept = False
+            self._keeps_idle = False
             _stop(self._idle, ())
             self._idle = []
 
@@ -70,17 +70,17 @@ class Processes:
         results: dict[int, Any] = {}
         waiting = iter(enumerate(items))
         pickled = pickle.dumps(task)
-        crew = self._gather(min(self.count, len(items)))
-        busy = {member.pipe: member for member in crew}
+        workers = self._acquire(min(self.count, len(items)))
+        busy = {worker.pipe: worker for worker in workers}
         try:
-            for member in crew:
-                member.prepare(pickled)
-                member.give(next(waiting))
+            for worker in workers:
+                worker.send_task(pickled)
+                worker.send_item(next(waiting))
             while busy:
                 check_cancelled()
                 for ready in connection.wait(list(busy), POLL_SECONDS):
-                    member = busy[ready]
-                    kind, number, value = self._hear(member)
+                    worker = busy[ready]
+                    kind, number, value = self._receive(worker)
                     if kind == "report":
                         on_report(number, value)
                         continue
@@ -89,55 +89,61 @@ class Processes:
                         raise value
                     results[number] = value
                     on_done(number, value)
-                    if not member.give(next(waiting, None)):
+                    if not worker.send_item(next(waiting, None)):
                         del busy[ready]
-                        if not self._is_kept:
-                            member.leave()
+                        if not self._keeps_idle:
+                            worker.send_exit()
         finally:
             # After a failure, processes are about to exit and cannot be kept.
-            if self._is_kept and not busy and len(results) == len(items):
-                self._idle += crew
+            if self._keeps_idle and not busy and len(results) == len(items):
+                self._idle += workers
             else:
-                _stop(crew, list(busy.values()))
+                _stop(workers, list(busy.values()))
         return [results[number] for number in range(len(items))]
 
-    def _gather(self, count: int) -> list[_Member]:
+    def _acquire(self, count: int) -> list[_Worker]:
         """Returns `count` processes: idle ones that are still alive, and new ones."""
-        alive = [member for member in self._idle if member.process.is_alive()]
-        waiting, self._idle = alive[:count], alive[count:]
-        return [*waiting, *_start(count - len(waiting))]
+        alive = [worker for worker in self._idle if worker.process.is_alive()]
+        reused, self._idle = alive[:count], alive[count:]
+        return [*reused, *_start(count - len(reused))]
 
-    def _hear(self, member: _Member) -> tuple[str, int, Any]:
+    def _receive(self, worker: _Worker) -> tuple[str, int, Any]:
+        """Returns a message: its kind (`report`, `done` or `failed`), the item's number, and the value.
+
+        Raises MoemctsError if the process died.
+        """
         try:
-            message: tuple[str, int, Any] = member.pipe.recv()
+            message: tuple[str, int, Any] = worker.pipe.recv()
         except (EOFError, OSError):
-            member.process.join()
+            worker.process.join()
             raise MoemctsError(
-                f"a worker process died ({_ending(member.process.exitcode)}), perhaps of too little memory"
+                f"a worker process died ({_describe_exit(worker.process.exitcode)}), perhaps of too little memory"
                 f"{'; ' * bool(self._hint)}{self._hint}"
             ) from None
         return message
 
 
-class _Member:
+class _Worker:
+    """A worker process, as its parent sees it."""
+
     def __init__(self, process: Any, pipe: Any, lifeline: Any) -> None:
         self.process = process
         self.pipe = pipe
         self._lifeline = lifeline
 
-    def prepare(self, pickled: bytes) -> None:
+    def send_task(self, pickled: bytes) -> None:
         """Sends the pickled task for all items; blocks until the process reads it if it is large."""
         # A dead process is detected when its pipe is read.
         with contextlib.suppress(OSError):
             self.pipe.send(pickled)
 
-    def give(self, item: tuple[int, Any] | None) -> bool:
+    def send_item(self, item: tuple[int, Any] | None) -> bool:
         """Sends a numbered item, or None for no more items; returns whether there was one."""
         with contextlib.suppress(OSError):
             self.pipe.send(item)
         return item is not None
 
-    def leave(self) -> None:
+    def send_exit(self) -> None:
         """Ends the process, which has no items left."""
         with contextlib.suppress(OSError):
             self.pipe.send(None)
@@ -147,42 +153,42 @@ class _Member:
         self._lifeline.close()
 
 
-def _start(count: int) -> list[_Member]:
+def _start(count: int) -> list[_Worker]:
     """Starts processes without waiting for them, so that they import their modules at the same time."""
     context = multiprocessing.get_context("spawn")
-    crew = []
-    with _environment(ONE_THREAD), _interrupts_held():
+    workers = []
+    with _environment_variables(ONE_THREAD), _interrupts_blocked():
         for _ in range(count):
             ours, theirs = context.Pipe()
             # Nothing is ever sent through it: it breaks when this process exits, for whatever reason.
             alive, lifeline = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(os.getpid(), theirs, alive), daemon=True)
+            process = context.Process(target=_run_worker, args=(os.getpid(), theirs, alive), daemon=True)
             process.start()
             theirs.close()
             alive.close()
-            crew.append(_Member(process, ours, lifeline))
-    return crew
+            workers.append(_Worker(process, ours, lifeline))
+    return workers
 
 
-def _stop(crew: Sequence[_Member], busy: Sequence[_Member]) -> None:
+def _stop(workers: Sequence[_Worker], busy: Sequence[_Worker]) -> None:
     """Ends the processes: busy ones are interrupted, idle ones told to exit; those that take too long are killed."""
-    for member in crew:
-        if member not in busy:
-            member.leave()
-        elif member.process.is_alive():
+    for worker in workers:
+        if worker not in busy:
+            worker.send_exit()
+        elif worker.process.is_alive():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(member.process.pid, signal.SIGINT)
+                os.kill(worker.process.pid, signal.SIGINT)
     deadline = time.monotonic() + SECONDS_TO_STOP
-    for member in crew:
-        member.process.join(max(0.0, deadline - time.monotonic()))
-        if member.process.is_alive():
-            member.process.kill()
-            member.process.join()
-        member.close()
+    for worker in workers:
+        worker.process.join(max(0.0, deadline - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+        worker.close()
 
 
 @contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
+def _environment_variables(values: dict[str, str]) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -196,7 +202,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _interrupts_blocked() -> Iterator[None]:
     """Blocks SIGINT; child processes inherit the mask, and unblock the signal once they handle it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -208,13 +214,13 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _ending(exitcode: int | None) -> str:
+def _describe_exit(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
         return signal.Signals(-exitcode).name
     return f"exit code {exitcode}"
 
 
-def _work(parent: int, pipe: Any, alive: Any) -> None:
+def _run_worker(parent: int, pipe: Any, alive: Any) -> None:
     # Code that must save its state first, such as a training, replaces this handler meanwhile.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     # Schedulers send SIGTERM to every process of a job; the main process decides what to end, and how.
@@ -224,24 +230,24 @@ def _work(parent: int, pipe: Any, alive: Any) -> None:
         # process, which also reports it.
         os.setpgrp()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    _end_with(parent, alive)
+    _end_with_parent(parent, alive)
     raise_gc_threshold()
     try:
         while (pickled := pipe.recv()) is not None:
-            _do_items(pickle.loads(pickled), pipe)
+            _process_items(pickle.loads(pickled), pipe)
     except KeyboardInterrupt:
         os._exit(_INTERRUPTED)
     except (EOFError, BrokenPipeError):
         os._exit(1)
     except Exception as error:
-        pipe.send(("failed", -1, _sendable(error)))
+        pipe.send(("failed", -1, _picklable_error(error)))
     pipe.close()
 
 
-def _do_items(task: Any, pipe: Any) -> None:
+def _process_items(task: Any, pipe: Any) -> None:
     # The task is released after its last item, to free its memory while this process waits.
-    while (given := pipe.recv()) is not None:
-        number, item = given
+    while (numbered := pipe.recv()) is not None:
+        number, item = numbered
         pipe.send(("done", number, task(item, partial(_report, pipe, number))))
 
 
@@ -249,7 +255,7 @@ def _report(pipe: Any, number: int, message: Any) -> None:
     pipe.send(("report", number, message))
 
 
-def _sendable(error: Exception) -> MoemctsError:
+def _picklable_error(error: Exception) -> MoemctsError:
     if isinstance(error, MoemctsError):
         return error
     failure = MoemctsError(f"a worker failed: {type(error).__name__}: {error}")
@@ -257,7 +263,7 @@ def _sendable(error: Exception) -> MoemctsError:
     return failure
 
 
-def _end_with(parent: int, alive: Any) -> None:
+def _end_with_parent(parent: int, alive: Any) -> None:
     """Ends this process when its parent ends."""
     if sys.platform == "linux":
         import ctypes

@@ -10,7 +10,7 @@ from typing import Protocol
 
 Advance = Callable[[int, int], None]
 """Called with the amount done and the total."""
-SECONDS_BETWEEN_WORDS = 1.0
+SECONDS_BETWEEN_MESSAGES = 1.0
 """Minimum interval between progress messages."""
 
 
@@ -42,28 +42,28 @@ class NoProgress:
 class MessageProgress:
     """Reports the progress of tasks as short messages, where there is no room for a progress bar."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
 
     @contextmanager
     def task(self, name: str, unit: str) -> Iterator[Advance]:
         """Opens a task; its progress is reported at most once a second."""
-        told = -math.inf
+        last_sent = -math.inf
 
         def advance(done: int, total: int) -> None:
-            nonlocal told
-            if (now := time.monotonic()) - told >= SECONDS_BETWEEN_WORDS:
-                told = now
-                self._tell(f"{name}, {done:,}/{total:,} {unit}")
+            nonlocal last_sent
+            if (now := time.monotonic()) - last_sent >= SECONDS_BETWEEN_MESSAGES:
+                last_sent = now
+                self._send(f"{name}, {done:,}/{total:,} {unit}")
 
-        self._tell(name)
+        self._send(name)
         yield advance
 
     def say(self, text: str) -> None:
         """Discards the line: lines are for interactive use."""
 
 
-class Tally:
+class TotalProgress:
     """Sums the progress of parts; the size of a part is estimated as the mean of known sizes until it is known."""
 
     def __init__(self, sizes: Sequence[int | None], advance: Advance) -> None:
@@ -72,19 +72,19 @@ class Tally:
         self._advance = advance
         self._done: dict[int, tuple[int, int]] = {}
 
-    def note(self, part: int, state: tuple[int, int]) -> None:
-        """Updates the amount done and the total of a part."""
+    def update(self, part: int, state: tuple[int, int]) -> None:
+        """Sets the amount done and the total of a part."""
         self._done[part] = state
         _, self._sizes[part] = state
-        known = [size for size in self._sizes if size is not None]
-        expected = round(sum(known) * len(self._sizes) / len(known))
+        known_sizes = [size for size in self._sizes if size is not None]
+        expected = round(sum(known_sizes) * len(self._sizes) / len(known_sizes))
         self._advance(sum(done for done, _ in self._done.values()), expected)
 
-    def of(self, part: int) -> Advance:
+    def callback(self, part: int) -> Advance:
         """Returns the progress callback of a part."""
-        return lambda done, total: self.note(part, (done, total))
+        return lambda done, total: self.update(part, (done, total))
 
     def finish(self, part: int, result: object = None) -> None:
         """Marks a part as done."""
         _, total = self._done.get(part, (0, 0))
-        self.note(part, (total, total))
+        self.update(part, (total, total))

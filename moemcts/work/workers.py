@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from moemcts.errors import UsageError
 from moemcts.work.processes import Processes
-from moemcts.work.rays import HERE, RayWorkers
+from moemcts.work.ray_workers import LOCAL_RAY, RayWorkers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -77,7 +77,7 @@ def workers(count: int | str, *, hint: str = "") -> Workers:
     `MAX_PROCESSES`, and as `RayWorkers` does.
     """
     if isinstance(count, str):
-        if count != HERE and not count.startswith(f"{HERE}://"):
+        if count != LOCAL_RAY and not count.startswith(f"{LOCAL_RAY}://"):
             raise UsageError(f"expected a number of workers, ray or ray://HEAD:PORT, got {count!r}")
         return RayWorkers(count, hint=hint)
     if count > MAX_PROCESSES:

@@ -107,7 +107,7 @@ def test_a_suite_says_what_each_run_is_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("moemcts.cli.progress.SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr("moemcts.work.progress.SECONDS_BETWEEN_WORDS", 0.0)
+    monkeypatch.setattr("moemcts.work.progress.SECONDS_BETWEEN_MESSAGES", 0.0)
     (tmp_path / "suite.toml").write_text(SUITE.replace("[2, 4]", "[2]"))
     words = (tmp_path / "suite.toml", "--preset", "tiny", "--workers", 1, "--out", tmp_path / "out")
     assert command("benchmark", *words, monkeypatch=monkeypatch) == 0

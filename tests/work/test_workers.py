@@ -16,7 +16,7 @@ import tasks_for_tests as tasks
 
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.work import InProcess, Processes, Workers, workers
-from moemcts.work.progress import Tally
+from moemcts.work.progress import TotalProgress
 
 
 @pytest.mark.parametrize("crew", [InProcess(), Processes(2), Processes(9)], ids=["here", "two", "nine"])
@@ -44,7 +44,7 @@ def test_one_worker_is_this_process() -> None:
 
 def test_processes_that_are_kept_do_the_next_items_too_and_leave_in_the_end(tmp_path: Path) -> None:
     crew = Processes(2)
-    with crew.kept():
+    with crew.keep_idle():
         first = crew.map(tasks.process, range(2))
         assert crew.map(tasks.square, [3, 4, 5]) == [9, 16, 25]
         assert set(crew.map(tasks.process, range(2))) == set(first)
@@ -164,17 +164,17 @@ def test_an_interrupt_reaches_each_worker_once_so_that_it_can_save(tmp_path: Pat
 
 def test_parts_that_have_not_said_how_long_they_are_count_as_the_others() -> None:
     seen: list[tuple[int, int]] = []
-    tally = Tally([None] * 3, lambda done, total: seen.append((done, total)))
-    tally.note(0, (5, 10))
-    tally.note(2, (0, 20))
-    tally.finish(0)
+    progress = TotalProgress([None] * 3, lambda done, total: seen.append((done, total)))
+    progress.update(0, (5, 10))
+    progress.update(2, (0, 20))
+    progress.finish(0)
     assert seen == [(5, 30), (5, 45), (10, 45)]
 
 
 def test_parts_whose_length_is_known_count_as_long_as_they_are_before_they_begin() -> None:
     seen: list[tuple[int, int]] = []
-    tally = Tally([10, 400], lambda done, total: seen.append((done, total)))
-    tally.note(0, (5, 10))
-    tally.finish(0)
-    tally.note(1, (1, 400))
+    progress = TotalProgress([10, 400], lambda done, total: seen.append((done, total)))
+    progress.update(0, (5, 10))
+    progress.finish(0)
+    progress.update(1, (1, 400))
     assert seen == [(5, 410), (10, 410), (11, 410)]

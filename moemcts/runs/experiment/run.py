@@ -29,7 +29,7 @@ from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources
 from moemcts.runs.times import Timed, describe_times
 from moemcts.work import num_cores, workers
-from moemcts.work.progress import Advance, Progress, Tally
+from moemcts.work.progress import Advance, Progress, TotalProgress
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
@@ -140,15 +140,15 @@ class Experiment(Run[ExperimentConfig]):
             self.check_samples()
         alone = [part for part in parts if part.share is None]
         shared = [(part, part.share) for part in parts if part.share is not None]
-        tally = Tally([part.size for part in (*alone, *(part for part, _ in shared))], advance)
+        total = TotalProgress([part.size for part in (*alone, *(part for part, _ in shared))], advance)
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
         crew = workers(num_processes(self.trainings, alone, self.num_workers), hint=hint)
-        crew.map(PartRunner(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
+        crew.map(PartRunner(self), [part.name for part in alone], on_report=total.update, on_done=total.finish)
         everybody = workers(self.num_workers, hint=hint)
         for number, (part, share) in enumerate(shared, len(alone)):
             with self.noted(part):
-                share(tally.of(number), everybody)
-            tally.finish(number)
+                share(total.callback(number), everybody)
+            total.finish(number)
 
     def check_samples(self) -> None:
         """Raises MoemctsError if an expert of any arm would have no samples to learn from."""

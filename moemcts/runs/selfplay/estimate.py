@@ -31,7 +31,7 @@ from moemcts.runs.experiment.estimate import (
 )
 from moemcts.search import SearchAgent
 from moemcts.work import num_cores
-from moemcts.work.rays import HERE
+from moemcts.work.ray_workers import LOCAL_RAY
 
 if TYPE_CHECKING:
     from moemcts.runs.selfplay.run import SelfPlay
@@ -97,7 +97,7 @@ def _at_once(config: SelfPlayConfig, workers: int, playing: float, learning: flo
     `playing` and `learning` are the total seconds of each on its own. The first games have no training to overlap with,
     and the last training has no games.
     """
-    is_elsewhere = isinstance(config.workers, str) and config.workers != HERE
+    is_elsewhere = isinstance(config.workers, str) and config.workers != LOCAL_RAY
     busy = (config.training.threads or 1) + (0 if is_elsewhere else workers)
     # Slowdown if there are more busy processes than cores.
     slower = max(1.0, busy / num_cores())

@@ -42,7 +42,7 @@ class Playing:
     def kept(self) -> AbstractContextManager[None]:
         """Keeps worker processes alive between generations inside the block."""
         # Those of games ahead belong to a thread and end with it.
-        return contextlib.nullcontext() if self._config.games.ahead else self._processes.kept()
+        return contextlib.nullcontext() if self._config.games.ahead else self._processes.keep_idle()
 
     def played_by(self, generation: int) -> int:
         """Returns the generation whose experts play the games of a generation."""

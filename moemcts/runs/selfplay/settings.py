@@ -17,7 +17,7 @@ from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig
 from moemcts.search.config import SearchConfig
 from moemcts.sections import Idle, Replaces, Section
-from moemcts.work.rays import HERE
+from moemcts.work.ray_workers import LOCAL_RAY
 
 GAME_PRESETS = "selfplay"
 """The key under which a game's presets hold its complete presets of self-play."""
@@ -106,7 +106,7 @@ class SelfPlayConfig(RunConfig):
     @field_validator("workers", mode="before")
     @classmethod
     def _workers_are_known(cls, given: object) -> object:
-        is_address = isinstance(given, str) and (given == HERE or given.startswith(f"{HERE}://"))
+        is_address = isinstance(given, str) and (given == LOCAL_RAY or given.startswith(f"{LOCAL_RAY}://"))
         if not is_address and not (isinstance(given, int) and given >= 0):
             raise ValueError(f"expected a number of processes, at least 0, or ray or ray://HEAD:PORT, got {given!r}")
         return given

@@ -14,7 +14,7 @@ import pytest
 import tasks_for_tests as tasks
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
-from moemcts.work import RayWorkers, rays, workers
+from moemcts.work import RayWorkers, ray_workers, workers
 from moemcts.work.background import BackgroundTask
 from moemcts.work.progress import Advance
 
@@ -57,13 +57,13 @@ def test_a_task_travels_once_for_all_actors(two: RayWorkers, tmp_path: Path, mon
     import ray
 
     handed: list[Any] = []
-    started = rays._actor
+    started = ray_workers._start_actor
 
     def start(module: Any, task: Any, reports: Any) -> Any:
         handed.append(task)
         return started(module, task, reports)
 
-    monkeypatch.setattr(rays, "_actor", start)
+    monkeypatch.setattr(ray_workers, "_start_actor", start)
     marks = [str(tmp_path / str(number)) for number in range(2)]
     assert two.map(tasks.dies_once, marks) == marks
     # Two actors, and one in place of each.

@@ -16,7 +16,7 @@ from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.garbage import raise_gc_threshold
 from moemcts.work.processes import ONE_THREAD
 
-HERE = "ray"
+LOCAL_RAY = "ray"
 """The address of a local Ray instance that this process starts."""
 HEAD = "node:__internal_head__"
 """The Ray resource that only the head of a cluster has."""
@@ -32,7 +32,7 @@ class RayWorkers:
     Tasks, items and results are sent between machines, which need the same packages but no shared folder.
     """
 
-    def __init__(self, address: str = HERE, *, count: int | None = None, hint: str = "") -> None:
+    def __init__(self, address: str = LOCAL_RAY, *, count: int | None = None, hint: str = "") -> None:
         """`address` is `ray` or `ray://HEAD:PORT`; `count` is the number of actors, by default one per core of the
         cluster.
 
@@ -42,7 +42,7 @@ class RayWorkers:
         if importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
         self._hint = hint
-        self._ray = _connected(address, count)
+        self._ray = _connect(address, count)
         self.count = count or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def map(
@@ -60,51 +60,53 @@ class RayWorkers:
         deaths: dict[int, int] = {}
         waiting = list(enumerate(items))[::-1]
         busy: dict[Any, tuple[Any, int]] = {}
-        reports = _mailbox(ray)
+        reports = _start_mailbox(ray)
         # Stored by Ray once per machine for all of its actors: with experts, it is large.
-        kept = ray.put(pickle.dumps(task))
+        stored_task = ray.put(pickle.dumps(task))
         try:
             for _ in range(min(self.count, len(items))):
-                self._give(_actor(ray, kept, reports), waiting.pop(), busy)
+                self._send(_start_actor(ray, stored_task, reports), waiting.pop(), busy)
             while busy:
                 check_cancelled()
                 ready, _ = ray.wait(list(busy), num_returns=1, timeout=POLL_SECONDS)
                 for number, message in ray.get(reports.take.remote()):
                     on_report(number, message)
-                for answer in ready:
-                    actor, number = busy.pop(answer)
+                for reference in ready:
+                    actor, number = busy.pop(reference)
                     try:
-                        results[number] = _opened(ray.get(answer))
+                        results[number] = _unwrapped(ray.get(reference))
                     except ray.exceptions.RayError as error:
                         # Exceptions of the task are returned as values, so this one is from its actor or from Ray.
                         deaths[number] = deaths.get(number, 0) + 1
                         if deaths[number] >= MAX_DEATHS:
-                            raise MoemctsError(self._died(deaths[number], error)) from error
-                        _end(ray, actor)
-                        self._give(_actor(ray, kept, reports), (number, items[number]), busy)
+                            raise self._death_error(deaths[number], error) from error
+                        _kill(ray, actor)
+                        self._send(_start_actor(ray, stored_task, reports), (number, items[number]), busy)
                         continue
                     on_done(number, results[number])
                     if waiting:
-                        self._give(actor, waiting.pop(), busy)
+                        self._send(actor, waiting.pop(), busy)
                     else:
                         # A replacement for an actor whose machine has left the cluster may be waiting for this core.
-                        _end(ray, actor)
+                        _kill(ray, actor)
             for number, message in ray.get(reports.take.remote()):
                 on_report(number, message)
         finally:
             for actor, _ in busy.values():
-                _end(ray, actor)
+                _kill(ray, actor)
             ray.kill(reports)
         return [results[number] for number in range(len(items))]
 
     @staticmethod
-    def _give(actor: Any, item: tuple[int, Any], busy: dict[Any, tuple[Any, int]]) -> None:
+    def _send(actor: Any, item: tuple[int, Any], busy: dict[Any, tuple[Any, int]]) -> None:
         number, value = item
         busy[actor.do.remote(number, value)] = actor, number
 
-    def _died(self, times: int, error: Exception) -> str:
-        why, hint = _reason(error), f"; {self._hint}" if self._hint else ""
-        return f"an actor of Ray died {times} times with the same item, perhaps of too little memory: {why}{hint}"
+    def _death_error(self, times: int, error: Exception) -> MoemctsError:
+        reason, hint = _reason(error), f"; {self._hint}" if self._hint else ""
+        return MoemctsError(
+            f"an actor of Ray died {times} times with the same item, perhaps of too little memory: {reason}{hint}"
+        )
 
 
 class _Mailbox:
@@ -117,8 +119,8 @@ class _Mailbox:
         self._messages.append((number, message))
 
     def take(self) -> list[tuple[int, Any]]:
-        found, self._messages = self._messages, []
-        return found
+        messages, self._messages = self._messages, []
+        return messages
 
 
 class _Actor:
@@ -133,7 +135,7 @@ class _Actor:
 
     def do(self, number: int, item: Any) -> tuple[bool, Any]:
         """Returns whether the item succeeded, and its result or the error."""
-        report = partial(_send, self._reports, number)
+        report = partial(_send_report, self._reports, number)
         try:
             return True, self._task(item, report)
         except MoemctsError as error:
@@ -142,36 +144,37 @@ class _Actor:
             return False, MoemctsError(f"a worker failed: {type(error).__name__}: {error}")
 
 
-def _send(reports: Any, number: int, message: Any) -> None:
+def _send_report(reports: Any, number: int, message: Any) -> None:
     import ray
 
     # Blocks, so that a report arrives before the result of its item.
     ray.get(reports.put.remote(number, message))
 
 
-def _opened(answer: tuple[bool, Any]) -> Any:
-    is_done, value = answer
-    if not is_done:
+def _unwrapped(outcome: tuple[bool, Any]) -> Any:
+    """Returns the result that `_Actor.do` returned, or raises its error."""
+    has_succeeded, value = outcome
+    if not has_succeeded:
         raise value
     return value
 
 
-def _actor(ray: Any, kept: Any, reports: Any) -> Any:
+def _start_actor(ray: Any, stored_task: Any, reports: Any) -> Any:
     """Starts an actor for the pickled task that Ray stores."""
-    return ray.remote(num_cpus=1)(_Actor).remote(kept, reports)
+    return ray.remote(num_cpus=1)(_Actor).remote(stored_task, reports)
 
 
-def _end(ray: Any, actor: Any) -> None:
+def _kill(ray: Any, actor: Any) -> None:
     with contextlib.suppress(Exception):
         ray.kill(actor)
 
 
-def _mailbox(ray: Any) -> Any:
+def _start_mailbox(ray: Any) -> Any:
     # On the head, without which there is no cluster: if another machine hosted it, its loss would end all work.
     return ray.remote(num_cpus=0, resources={HEAD: 0.001})(_Mailbox).remote()
 
 
-def _connected(address: str, count: int | None) -> Any:
+def _connect(address: str, count: int | None) -> Any:
     """Returns the ray module, connected to a cluster or to a local instance that ends with this process."""
     import logging
 
@@ -185,7 +188,7 @@ def _connected(address: str, count: int | None) -> Any:
         return ray
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     try:
-        if address == HERE:
+        if address == LOCAL_RAY:
             ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
         else:
             with warnings.catch_warnings():
@@ -194,10 +197,10 @@ def _connected(address: str, count: int | None) -> Any:
                 ray.init(address=address, **quiet)
     except Exception as error:
         # Ray also raises plain exceptions, for example if it starts too slowly on a busy machine.
-        why = _reason(error)
-        if address == HERE:
-            raise MoemctsError(f"Ray failed to start here: {why}") from error
-        raise MoemctsError(f"expected a Ray cluster at {address}, found none: {why}; {TOKEN}") from error
+        reason = _reason(error)
+        if address == LOCAL_RAY:
+            raise MoemctsError(f"Ray failed to start here: {reason}") from error
+        raise MoemctsError(f"expected a Ray cluster at {address}, found none: {reason}; {TOKEN}") from error
     return ray
 
 
