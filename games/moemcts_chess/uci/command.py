@@ -60,11 +60,11 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     """Returns the options implied by a folder of experts, including the game they play."""
     from moemcts.weights import folder_of
     from moemcts_chess.uci.loading import game_of
-    from moemcts_chess.uci.options import NO_EXPERTS, SHIPPED, VARIANTS
+    from moemcts_chess.uci.options import BUNDLED, NO_EXPERTS, VARIANTS
 
     if experts is None:
         return []
-    if experts in (NO_EXPERTS, SHIPPED):
+    if experts in (NO_EXPERTS, BUNDLED):
         # For any game.
         return [("Model_Directory", experts)]
     name, _ = game_of(folder_of(experts))
@@ -107,6 +107,6 @@ def _freeze() -> None:
 
 
 def _leave(session: Session, number: int, frame: FrameType | None) -> None:
-    session.leave()
+    session.request_quit()
     # The interrupted read resumes, reaches the end of input, and the session closes normally.
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())

@@ -21,10 +21,10 @@ from moemcts_chess.board import python_chess
 from moemcts_chess.game import MAX_PLIES, ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
-from moemcts_chess.uci.options import BY_EXPERTS, GATE_OF_THE_EXPERTS, NO_EXPERTS, SHIPPED, Options
-from moemcts_chess.uci.pace import Pace, sizes
+from moemcts_chess.uci.options import BUNDLED, GAMES_WITH_EXPERTS, GATE_OF_EXPERTS, NO_EXPERTS, Options
+from moemcts_chess.uci.pace import Pace, batch_sizes
 
-NO_END = MAX_PLIES
+UNLIMITED_PLIES = MAX_PLIES
 """Maximum length of games, practically unlimited: draws by length are up to the GUI."""
 ENCODINGS = ("planes", "policy")
 EVERY_SIZE_UP_TO = 64
@@ -34,7 +34,7 @@ NUM_TIMED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knowledge:
+class Resources:
     """The game and evaluator of a search."""
 
     game: ChessGame
@@ -47,8 +47,8 @@ class Knowledge:
         """The search settings of the game; without a policy, untried moves get their node's value."""
         from moemcts.plugins import plugins
 
-        said = plugins().search_settings(self.game)
-        return said if self.experts is not None else {**said, "first_play_urgency": "parent"}
+        settings = plugins().search_settings(self.game)
+        return settings if self.experts is not None else {**settings, "first_play_urgency": "parent"}
 
     @property
     def tbhits(self) -> int:
@@ -66,7 +66,7 @@ class Knowledge:
 
 def load(
     options: Options, remark: Callable[[str], None], fail: Callable[[MoemctsError], None] | None = None
-) -> Knowledge:
+) -> Resources:
     """Returns what the options name.
 
     What cannot be loaded is replaced by a fallback after a call of `fail` with the error; the default prints a remark.
@@ -77,15 +77,15 @@ def load(
     named = options.text("Model_Directory")
     if named == NO_EXPERTS:
         named = ""
-    elif not named and options.game in BY_EXPERTS:
-        named = _shipped(options.game)
-    elif named == SHIPPED:
-        named = _shipped(options.game)
+    elif not named and options.game in GAMES_WITH_EXPERTS:
+        named = _bundled(options.game)
+    elif named == BUNDLED:
+        named = _bundled(options.game)
         if not named:
             remark(f"no experts come with {options.game}")
     if options.flag("UCI_Chess960") and options.game != "chess960":
         remark(f"UCI_Chess960 changes nothing in {options.game}: only chess is played from other starts")
-    game, experts = ChessGame(options.game, max_plies=NO_END), None
+    game, experts = ChessGame(options.game, max_plies=UNLIMITED_PLIES), None
     if named:
         try:
             game, experts = _experts(folder_of(named), options)
@@ -94,11 +94,11 @@ def load(
         except (OSError, RuntimeError, ValueError) as error:
             fail(MoemctsError(f"{named}: {one_line(error)}"))
     if experts is None:
-        own = f", or to {SHIPPED} for those that come with {options.game}" if _shipped(options.game) else ""
+        own = f", or to {BUNDLED} for those that come with {options.game}" if _bundled(options.game) else ""
         remark(f"no experts: thinks of material, squares and the variant's aim; set Model_Directory to some{own}")
-    elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
+    elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_EXPERTS:
         try:
-            experts = _behind(chosen, experts, game, remark)
+            experts = _with_gate(chosen, experts, game, remark)
         except MoemctsError as error:
             fail(error)
     evaluator: Evaluator = experts or GlanceEvaluator(game)
@@ -109,41 +109,41 @@ def load(
             evaluator = TablebaseEvaluator(evaluator, tables)
         except MoemctsError as error:
             fail(error)
-    return Knowledge(game=game, evaluator=evaluator, experts=experts, tables=tables)
+    return Resources(game=game, evaluator=evaluator, experts=experts, tables=tables)
 
 
-def _shipped(game: str) -> str:
+def _bundled(game: str) -> str:
     """Returns the reference of the experts that come with a game, or an empty string."""
     return default_weights(ChessGame(game)) or ""
 
 
-def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
-    """Makes every expert evaluate batches of `warm_sizes`, records the times in `pace`, and returns the total seconds.
+def warm_up(resources: Resources, batch_size: int, pace: Pace) -> float:
+    """Makes every expert evaluate batches of `warm_up_sizes`, records their times and returns the total seconds.
 
     On the first batch of each size, libraries compile a network, allocate memory and autotune: up to seconds for a
     large network. A batch that is split among experts has parts of any size.
     """
-    began = time.monotonic()
-    state = knowledge.game.initial_state()
-    alone = knowledge.game.views([(state, state.active_players[0])])
-    experts = knowledge.experts.experts if knowledge.experts is not None else ()
-    for size in warm_sizes(batch_size):
-        views = alone.take(np.zeros(size, dtype=np.int64))
+    started = time.monotonic()
+    state = resources.game.initial_state()
+    view = resources.game.views([(state, state.active_players[0])])
+    experts = resources.experts.experts if resources.experts is not None else ()
+    for size in warm_up_sizes(batch_size):
+        views = view.take(np.zeros(size, dtype=np.int64))
         for expert in experts:
             expert.evaluate(views)
-    for size in sizes(batch_size):
-        views = alone.take(np.zeros(size, dtype=np.int64))
+    for size in batch_sizes(batch_size):
+        views = view.take(np.zeros(size, dtype=np.int64))
         for _ in range(NUM_TIMED):
-            started = time.monotonic()
-            knowledge.evaluator.evaluate(views)
-            pace.measure(size, time.monotonic() - started)
-    return time.monotonic() - began
+            batch_started = time.monotonic()
+            resources.evaluator.evaluate(views)
+            pace.measure(size, time.monotonic() - batch_started)
+    return time.monotonic() - started
 
 
-def warm_sizes(batch_size: int) -> list[int]:
+def warm_up_sizes(batch_size: int) -> list[int]:
     """Returns the batch sizes for the warm-up: all small ones, then powers of two."""
     small = range(1, min(batch_size, EVERY_SIZE_UP_TO) + 1)
-    return [*small, *(size for size in sizes(batch_size) if size > EVERY_SIZE_UP_TO)]
+    return [*small, *(size for size in batch_sizes(batch_size) if size > EVERY_SIZE_UP_TO)]
 
 
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
@@ -166,7 +166,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     if name != options.game:
         raise ForeignData(f"{folder} holds experts for {name}, but the game is {options.game}")
     encodings = {key: value for key, value in given.items() if key in ENCODINGS}
-    game = ChessGame(name, max_plies=NO_END, **encodings)
+    game = ChessGame(name, max_plies=UNLIMITED_PLIES, **encodings)
     loaded = load_networks(experts_in(folder), game, plugins())
     inference = loaded.choice(
         options.text("Backend"),
@@ -184,7 +184,7 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _behind(gate_name: str, experts: ExpertSet, game: ChessGame, remark: Callable[[str], None]) -> ExpertSet:
+def _with_gate(gate_name: str, experts: ExpertSet, game: ChessGame, remark: Callable[[str], None]) -> ExpertSet:
     from moemcts.plugins import plugins
 
     gate = plugins().gate(gate_name, game)

@@ -13,18 +13,18 @@ from moemcts.search.config import FirstPlayUrgency
 
 Value = bool | int | str
 EMPTY = "<empty>"
-MOST = 2**31 - 1
+MAX_VALUE = 2**31 - 1
 BYTES_PER_NODE = {"crazyhouse": 4096}
 """Memory per node including its edges and its position, measured in middlegames and rounded up."""
 USUAL_BYTES_PER_NODE = 2048
-GATE_OF_THE_EXPERTS = "experts"
+GATE_OF_EXPERTS = "experts"
 AS_THE_GAME = "game"
 """The value that leaves a setting to the game."""
-SHIPPED = "weights"
+BUNDLED = "weights"
 """The folder name that stands for the experts that come with the game, if any."""
 NO_EXPERTS = "none"
 """The folder name that stands for no experts, but a simple evaluation."""
-BY_EXPERTS = ("chess",)
+GAMES_WITH_EXPERTS = ("chess",)
 """Games that by default use the experts that come with them: these beat a search with the simple evaluation, see the
 card of `weights:chess`; those of antichess are about equal to it at the same number of nodes, but need more time.
 """
@@ -48,7 +48,7 @@ class Option:
     name: str
     default: Value
     low: int = 0
-    high: int = MOST
+    high: int = MAX_VALUE
     choices: tuple[str, ...] = ()
     idle: str = ""
     """Why the option has no effect here, if so."""
@@ -114,8 +114,8 @@ class Options:
         """
         option = self._options.get(name.lower())
         if option is None:
-            near = difflib.get_close_matches(name.lower(), self._options, n=1, cutoff=0.6)
-            hint = f"; did you mean {self._options[near[0]].name}?" if near else ""
+            matches = difflib.get_close_matches(name.lower(), self._options, n=1, cutoff=0.6)
+            hint = f"; did you mean {self._options[matches[0]].name}?" if matches else ""
             raise ValueError(f"no option named {name!r}{hint}")
         before, self._values[option.name] = self._values[option.name], option.parse(text)
         return option, option.names_files or self._values[option.name] != before
@@ -158,15 +158,13 @@ class Options:
         """Seconds that the transmission of a move may take."""
         return self.number("Move_Overhead") / 1000
 
-    def most_nodes(self, wanted: int | None = None) -> int:
+    def max_nodes(self, wanted: int | None = None) -> int:
         """Returns the maximum number of nodes of a tree: `wanted` if given, else what fits into memory."""
-        held = self.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.game, USUAL_BYTES_PER_NODE)
-        return min(filter(None, (wanted or held, self.number("Nodes_Limit"))))
+        num_fitting = self.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.game, USUAL_BYTES_PER_NODE)
+        return min(filter(None, (wanted or num_fitting, self.number("Nodes_Limit"))))
 
-    def search_config(self, nodes: int, simulations: int, searched: Mapping[str, Any]) -> SearchConfig:
-        """Returns the search configuration with these limits; settings without an option are those `searched` for the
-        game.
-        """
+    def search_config(self, nodes: int, simulations: int, game_settings: Mapping[str, Any]) -> SearchConfig:
+        """Returns the search configuration with these limits; settings without an option are those of the game."""
         numbers = {
             "simulations": simulations,
             "nodes": nodes,
@@ -186,8 +184,8 @@ class Options:
             "q_veto_delta": self.number("Centi_Q_Veto_Delta") / 100,
         }
         urgency = self.text("First_Play_Urgency")
-        said = {} if urgency == AS_THE_GAME else {"first_play_urgency": urgency}
-        return SearchConfig.model_validate({**searched, **numbers, **said})
+        overrides = {} if urgency == AS_THE_GAME else {"first_play_urgency": urgency}
+        return SearchConfig.model_validate({**game_settings, **numbers, **overrides})
 
 
 def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
@@ -203,9 +201,7 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         Option(name="Ponder", default=False, idle="pondering begins with `go ponder`", keeps_tree=True),
         Option(name="MultiPV", default=1, low=1, high=500, keeps_tree=True),
         Option(name="Model_Directory", default="", loads=True),
-        Option(
-            name="Game_Phase_Definition", default=GATE_OF_THE_EXPERTS, choices=(GATE_OF_THE_EXPERTS, *gates), loads=True
-        ),
+        Option(name="Game_Phase_Definition", default=GATE_OF_EXPERTS, choices=(GATE_OF_EXPERTS, *gates), loads=True),
         Option(name="Expert_Routing", default="each", choices=tuple(ROUTINGS), loads=True),
         Option(name="Backend", default="auto", choices=("auto", "torch", "onnxruntime", "openvino"), loads=True),
         Option(

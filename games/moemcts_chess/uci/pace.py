@@ -19,14 +19,14 @@ class Pace:
 
     def __init__(self) -> None:
         self._measured: dict[int, float] = {}
-        self._quickest: dict[int, float] = {}
-        self._slowness: deque[float] = deque(maxlen=NUM_RECENT)
+        self._fastest: dict[int, float] = {}
+        self._slowdowns: deque[float] = deque(maxlen=NUM_RECENT)
         self.forget()
 
     def measure(self, size: int, seconds: float) -> None:
         """Records the time of a warm-up batch, which `forget` keeps."""
         self._measured[size] = min(seconds, self._measured.get(size, seconds))
-        self._quickest[size] = min(seconds, self._quickest.get(size, seconds))
+        self._fastest[size] = min(seconds, self._fastest.get(size, seconds))
 
     def record(self, num_positions: int, seconds: float) -> None:
         """Records the time of a batch of a search."""
@@ -35,35 +35,35 @@ class Pace:
         size = 1 << (num_positions - 1).bit_length()
         # A partial batch takes at least its share of a full one.
         full = seconds * size / num_positions
-        self._quickest[size] = min(full, self._quickest.get(size, full))
-        self._slowness.append(full / max(self._quickest[size], 1e-9))
+        self._fastest[size] = min(full, self._fastest.get(size, full))
+        self._slowdowns.append(full / max(self._fastest[size], 1e-9))
 
     def forget(self) -> None:
         """Resets to the warm-up measurements, for another game or position."""
-        self._quickest = dict(self._measured)
-        self._slowness.clear()
-        self._slowness.extend([AS_MEASURED] * NUM_TRUSTED)
+        self._fastest = dict(self._measured)
+        self._slowdowns.clear()
+        self._slowdowns.extend([AS_MEASURED] * NUM_TRUSTED)
 
     def seconds(self, num_positions: int) -> float:
         """Returns the estimated time of a batch; infinite if no batch has been recorded."""
-        smaller = [self._quickest[size] * num_positions / size for size in self._quickest if size < num_positions]
-        larger = [self._quickest[size] for size in self._quickest if size >= num_positions]
+        smaller = [self._fastest[size] * num_positions / size for size in self._fastest if size < num_positions]
+        larger = [self._fastest[size] for size in self._fastest if size >= num_positions]
         # Doubling the size at most doubles the time, and halving it does not increase it.
         bounds = [*smaller, *larger]
-        return statistics.median_low(self._slowness) * min(bounds, default=float("inf"))
+        return statistics.median_low(self._slowdowns) * min(bounds, default=float("inf"))
 
-    def fitting(self, seconds: float | None, most: int) -> int:
-        """Returns how many positions, at most `most`, can be evaluated in the given time; 0 if not even one can.
+    def affordable_size(self, seconds: float | None, max_size: int) -> int:
+        """Returns how many positions, at most `max_size`, can be evaluated in the given time; 0 if not even one can.
 
         None means no time limit. Without any recorded batch the result is 1.
         """
         if seconds is None:
-            return most
-        if not self._quickest:
+            return max_size
+        if not self._fastest:
             return 1
-        return next((size for size in reversed(sizes(most)) if self.seconds(size) <= seconds), 0)
+        return next((size for size in reversed(batch_sizes(max_size)) if self.seconds(size) <= seconds), 0)
 
 
-def sizes(most: int) -> list[int]:
-    """Returns the batch sizes up to `most`: powers of two, and `most` itself."""
-    return [*(1 << power for power in range((most - 1).bit_length())), most]
+def batch_sizes(max_size: int) -> list[int]:
+    """Returns the batch sizes up to `max_size`: powers of two, and `max_size` itself."""
+    return [*(1 << power for power in range((max_size - 1).bit_length())), max_size]

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Counting:
+class PerftThread:
     """Prints the number of leaves below every move, as Stockfish does, until it is stopped."""
 
-    def __init__(self, state: Any, depth: int, say: Callable[[str], None]) -> None:
+    def __init__(self, state: Any, depth: int, send: Callable[[str], None]) -> None:
         self._state = state
         self._depth = depth
-        self._say = say
+        self._send = send
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="perft", daemon=True)
 
@@ -34,8 +34,8 @@ class Counting:
         for action in state.legal_actions(state.active_players[0]) if state.active_players and self._depth > 0 else ():
             count = state.play([action]).perft(self._depth - 1, lambda: self._is_stopped)
             if self._is_stopped or count is None:
-                self._say("info string perft was stopped before its end")
+                self._send("info string perft was stopped before its end")
                 return
             total += count
-            self._say(f"{state.uci(action)}: {count}")
-        self._say(f"Nodes searched: {total if self._depth > 0 else 1}")
+            self._send(f"{state.uci(action)}: {count}")
+        self._send(f"Nodes searched: {total if self._depth > 0 else 1}")

@@ -12,7 +12,7 @@ from moemcts.search import Search, SearchResult
 from moemcts_chess.score import centipawns
 from moemcts_chess.tablebase import RankedMove, Tablebase
 from moemcts_chess.uci import protocol
-from moemcts_chess.uci.loading import Knowledge
+from moemcts_chess.uci.loading import Resources
 
 MAX_TABLE_LINE = 20
 
@@ -22,32 +22,32 @@ class Reporter:
 
     def __init__(
         self,
-        knowledge: Knowledge,
-        say: Callable[[str], None],
+        resources: Resources,
+        send: Callable[[str], None],
         *,
         num_lines: int = 1,
         shows_wdl: bool = False,
-        most_nodes: int = 1,
+        max_nodes: int = 1,
     ) -> None:
         """Takes the number of lines to show, and the number of nodes that fill the memory."""
-        self._knowledge = knowledge
-        self._say = say
+        self._resources = resources
+        self._send = send
         self._num_lines = num_lines
         self._shows_wdl = shows_wdl
-        self._most_nodes = most_nodes
-        self._hits_before = knowledge.tbhits
-        self._nodes_before = 0
-        self._known: float | None = None
+        self._max_nodes = max_nodes
+        self._num_earlier_hits = resources.tbhits
+        self._num_earlier_nodes = 0
+        self._known_value: float | None = None
 
-    def know(self, value: float) -> None:
+    def set_known_value(self, value: float) -> None:
         """Sets the value of all moves to be searched according to tablebases, which overrides the search's values."""
-        self._known = value
+        self._known_value = value
 
     def begin(self, result: SearchResult) -> None:
         """Records the size of a kept tree at the start."""
-        self._nodes_before = result.num_nodes
+        self._num_earlier_nodes = result.num_nodes
 
-    def tell(
+    def report(
         self, state: Any, search: Search, result: SearchResult, seconds: float, *, first: Action | None = None
     ) -> Sequence[str]:
         """Reports the state of the search; returns the moves of its best line.
@@ -56,52 +56,52 @@ class Reporter:
         """
         first = result.best_action if first is None else first
         best, *rest = sorted(
-            range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_rank(result, row))
+            range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_sort_key(result, row))
         )
         # Untried moves have no statistics, especially if a proof of the root is all there is.
         rows = [best, *(row for row in rest if result.visits[row] or result.proven[row])]
         lines = search.lines()
-        found: list[protocol.Line] = []
+        reported: list[protocol.Line] = []
         for rank, row in enumerate(rows[: self._num_lines], 1):
             actions = [actions[0] for actions in lines[row]] or [int(result.actions[row])]
             moves = moves_of(state, actions)
-            if self._known is not None:
-                found.append(self._certain(moves, self._known, rank))
+            if self._known_value is not None:
+                reported.append(self._proven_line(moves, self._known_value, rank))
             elif result.proven[row]:
-                found.append(self._certain(moves, float(result.values[row]), rank, int(result.proof_plies[row])))
+                reported.append(self._proven_line(moves, float(result.values[row]), rank, int(result.proof_plies[row])))
             else:
                 value = float(result.values[row]) if result.visits[row] else result.value
-                found.append(self._expected(moves, value, rank))
-        self._info(
-            found,
+                reported.append(self._estimated_line(moves, value, rank))
+        self._send_info(
+            reported,
             depth=len(result.principal_variation),
             seldepth=result.max_depth,
             nodes=result.num_nodes,
-            new_nodes=result.num_nodes - self._nodes_before,
+            new_nodes=result.num_nodes - self._num_earlier_nodes,
             seconds=seconds,
         )
-        return found[0].moves
+        return reported[0].moves
 
-    def tell_ranked(
+    def report_ranked(
         self, state: Any, ranked: Sequence[RankedMove], tables: Tablebase | None, seconds: float
     ) -> Sequence[str]:
         """Reports the tablebase results at the root; returns the moves of the best line."""
-        found = []
+        reported = []
         for rank, move in enumerate(ranked[: self._num_lines], 1):
             moves = moves_of(state, _table_line(state, move, tables))
-            found.append(self._certain(moves, move.value, rank))
-        self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds, tbhits=len(ranked))
-        return found[0].moves
+            reported.append(self._proven_line(moves, move.value, rank))
+        self._send_info(reported, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds, tbhits=len(ranked))
+        return reported[0].moves
 
-    def tell_policy(self, state: Any, probabilities: FloatArray, value: float, seconds: float) -> Sequence[str]:
+    def report_policy(self, state: Any, probabilities: FloatArray, value: float, seconds: float) -> Sequence[str]:
         """Reports the network's policy without a search, `[A]`; returns its best move."""
         order = np.argsort(-probabilities, kind="stable")[: self._num_lines]
         order = order[probabilities[order] > 0]
-        found = [self._expected([state.uci(int(action))], value, rank) for rank, action in enumerate(order, 1)]
-        self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds)
-        return found[0].moves
+        reported = [self._estimated_line([state.uci(int(action))], value, rank) for rank, action in enumerate(order, 1)]
+        self._send_info(reported, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds)
+        return reported[0].moves
 
-    def _certain(self, moves: Sequence[str], value: float, rank: int, plies_left: int = 0) -> protocol.Line:
+    def _proven_line(self, moves: Sequence[str], value: float, rank: int, plies_left: int = 0) -> protocol.Line:
         """Returns a line with a known result, 1, 0 or -1; a mate if the number of plies is known."""
         # In antichess a player's own move can lose.
         moves_left = (plies_left + 1) // 2
@@ -109,15 +109,15 @@ class Reporter:
         wdl = 1000 * (value > 0), 1000 * (value == 0), 1000 * (value < 0)
         return protocol.Line(moves=moves, score=score, wdl=wdl if self._shows_wdl else None, rank=rank)
 
-    def _expected(self, moves: Sequence[str], value: float, rank: int) -> protocol.Line:
+    def _estimated_line(self, moves: Sequence[str], value: float, rank: int) -> protocol.Line:
         """Returns a line with an estimated value."""
         wdl = protocol.win_draw_loss(value) if self._shows_wdl else None
         return protocol.Line(moves=moves, score=self._centipawns(value), wdl=wdl, rank=rank)
 
     def _centipawns(self, value: float) -> str:
-        return f"cp {centipawns(value, self._knowledge.game.variant)}"
+        return f"cp {centipawns(value, self._resources.game.variant)}"
 
-    def _info(
+    def _send_info(
         self,
         lines: Sequence[protocol.Line],
         *,
@@ -134,15 +134,15 @@ class Reporter:
             nodes=nodes,
             nodes_per_second=new_nodes / max(seconds, 1e-3),
             seconds=seconds,
-            hashfull=min(1000 * nodes // self._most_nodes, 1000),
-            tbhits=self._knowledge.tbhits - self._hits_before + tbhits,
+            hashfull=min(1000 * nodes // self._max_nodes, 1000),
+            tbhits=self._resources.tbhits - self._num_earlier_hits + tbhits,
             lines=lines,
         )
         for line in protocol.info(progress):
-            self._say(line)
+            self._send(line)
 
 
-def _rank(result: SearchResult, row: int) -> tuple[int, int, int]:
+def _sort_key(result: SearchResult, row: int) -> tuple[int, int, int]:
     """Returns the sort key of an action: fastest wins, then by visits, then losses, slowest first."""
     visits, plies = int(result.visits[row]), int(result.proof_plies[row])
     if result.proven[row] and result.values[row] > 0:

@@ -16,13 +16,13 @@ from moemcts_chess.claims import playable
 from moemcts_chess.score import MAX_CENTIPAWNS
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
-from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
+from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Resources, load, one_line, warm_up, warm_up_sizes
 from moemcts_chess.uci.options import Options
 from moemcts_chess.uci.pace import Pace
-from moemcts_chess.uci.perft import Counting
+from moemcts_chess.uci.perft import PerftThread
 from moemcts_chess.uci.position import any_legal_move, read_position
 from moemcts_chess.uci.report import Reporter
-from moemcts_chess.uci.thinking import Limits, Task, Thinking
+from moemcts_chess.uci.search_thread import Limits, SearchTask, SearchThread
 
 MAX_SIMULATIONS = 2**32 - 2
 DEEPEST_PERFT = 6
@@ -31,7 +31,7 @@ MAX_REMARK = 400
 """Maximum length of a remark in characters; an error can list all legal moves."""
 
 
-class Unloadable(MoemctsError):
+class LoadError(MoemctsError):
     """What the engine was started with could not be loaded; the error has been reported."""
 
 
@@ -60,22 +60,22 @@ class Session:
         self._log: Path | None = None
         self._is_strict = is_strict
         self._on_loaded = on_loaded
-        self._knowledge: Knowledge | None = None
+        self._resources: Resources | None = None
         self._position: tuple[str, list[str]] = ("startpos", [])
         self._state: Any = None
-        self._thinking: Thinking | None = None
-        self._counting: Counting | None = None
-        self._is_left = False
-        self._held: str | None = None
+        self._search_thread: SearchThread | None = None
+        self._perft: PerftThread | None = None
+        self._is_quitting = False
+        self._pending_answer: str | None = None
         """The answer to an infinite `go` without anything to search; `stop` or `ponderhit` releases it."""
-        self._kept: Any = None
+        self._tree: Any = None
         self._pace = Pace()
-        self._warm_for: tuple[int, ...] = ()
+        self._warmed_up_for: tuple[int, ...] = ()
         """The batch sizes and threads for which experts are warmed up; empty if they are not."""
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             "uci": self._uci,
-            "debug": _nothing,
-            "register": _nothing,
+            "debug": _ignore,
+            "register": _ignore,
             "isready": self._isready,
             "setoption": self._setoption,
             "ucinewgame": self._ucinewgame,
@@ -95,19 +95,19 @@ class Session:
         """
         try:
             for line in lines:
-                if self._is_left:
+                if self._is_quitting:
                     return
                 # Windows shells start piped text with a byte order mark.
-                if not self.obey(line.decode("utf-8-sig", errors="replace")):
+                if not self.handle_line(line.decode("utf-8-sig", errors="replace")):
                     return
-            if self._counting is not None and not self._is_left:
-                self._counting.wait()
+            if self._perft is not None and not self._is_quitting:
+                self._perft.wait()
         finally:
             self.close()
 
-    def obey(self, line: str) -> bool:
+    def handle_line(self, line: str) -> bool:
         """Processes one line; returns whether to continue. Words before the first command are skipped."""
-        self._note(f"> {line.rstrip()}")
+        self._log_line(f"> {line.rstrip()}")
         words = line.split()
         start = next((i for i, word in enumerate(words) if word in self._commands or word == "quit"), None)
         if start is None:
@@ -118,16 +118,16 @@ class Session:
             return False
         try:
             self._commands[words[start]](words[start + 1 :])
-        except Unloadable:
+        except LoadError:
             raise
         except (MoemctsError, ValueError, OSError) as error:
             self.remark(f"error: {one_line(error)}")
         return True
 
-    def say(self, line: str) -> None:
+    def send(self, line: str) -> None:
         """Writes one line of the protocol; all output of the search and the commands goes through this method."""
         with self._lock:
-            self._note(f"< {line}")
+            self._log_line(f"< {line}")
             # If the GUI has gone, the end of input will end the session.
             with contextlib.suppress(BrokenPipeError, ValueError):
                 self._out.write(f"{line}\n")
@@ -137,35 +137,35 @@ class Session:
         """Prints a message for the user."""
         printable = "".join(character if character.isprintable() else "?" for character in text)
         shown = printable if len(printable) <= MAX_REMARK else f"{printable[:MAX_REMARK]} ..."
-        self.say(f"info string {shown}")
+        self.send(f"info string {shown}")
 
-    def leave(self) -> None:
+    def request_quit(self) -> None:
         """Makes `run` return before the next line, and stops a perft. Does not block, for use in signal handlers."""
-        self._is_left = True
-        if self._counting is not None:
-            self._counting.stop()
+        self._is_quitting = True
+        if self._perft is not None:
+            self._perft.stop()
 
     def close(self) -> None:
         """Ends the running search or perft, if any."""
-        if self._counting is not None:
-            self._counting.stop()
-        self._finish()
+        if self._perft is not None:
+            self._perft.stop()
+        self._finish_work()
 
     def _uci(self, words: Sequence[str]) -> None:
-        self.say(f"id name moemcts {__version__}")
-        self.say("id author the moemcts contributors")
+        self.send(f"id name moemcts {__version__}")
+        self.send("id author the moemcts contributors")
         for option in self.options:
-            self.say(str(option))
-        self.say("uciok")
+            self.send(str(option))
+        self.send("uciok")
 
     def _isready(self, words: Sequence[str]) -> None:
-        if self._thinking is None or self._thinking.is_over:
+        if self._search_thread is None or self._search_thread.is_over:
             self._warm_up()
-        self.say("readyok")
+        self.send("readyok")
 
     def _setoption(self, words: Sequence[str]) -> None:
         self.set_option(*protocol.parse_setoption(words))
-        if self._knowledge is None:
+        if self._resources is None:
             # Unlike the command line, the GUI can name something else after a failure.
             self._is_strict = False
 
@@ -174,27 +174,27 @@ class Session:
 
         Raises ValueError for an unknown option or an invalid value, OSError for a log file that cannot be written.
         """
-        self._finish()
-        option, is_news = self.options.set(name, value)
+        self._finish_work()
+        option, is_changed = self.options.set(name, value)
         if remark := self.options.remark(option):
             self.remark(remark)
-        if option.loads and is_news:
+        if option.loads and is_changed:
             # The last search holds references to its networks, and freeing them takes as long as a fast move.
-            self._knowledge = self._state = self._thinking = None
+            self._resources = self._state = self._search_thread = None
             self._pace = Pace()
-            self._warm_for = ()
-        if is_news and not option.keeps_tree:
-            self._kept = None
+            self._warmed_up_for = ()
+        if is_changed and not option.keeps_tree:
+            self._tree = None
         if option.name == "Log_File":
             self._open_log(self.options.text("Log_File"))
 
     def _ucinewgame(self, words: Sequence[str]) -> None:
-        self._finish()
-        self._kept = None
+        self._finish_work()
+        self._tree = None
         self._pace.forget()
 
     def _set_position(self, words: Sequence[str]) -> None:
-        self._finish()
+        self._finish_work()
         before = self._position
         # If the words are invalid there is no position, rather than the previous one.
         self._position, self._state = (" ".join(["position", *words]), []), None
@@ -209,7 +209,7 @@ class Session:
             self.remark(f"go: {' '.join(go.unknown)!r} means nothing")
         if go.mate and not self.options.flag("MCTS_Solver"):
             self.remark("go mate: nothing is proven without MCTS_Solver; another limit or a full tree ends the search")
-        self._finish()
+        self._finish_work()
         try:
             state = self._read_position()
         except ValueError as error:
@@ -219,56 +219,56 @@ class Session:
             self._answer((), go)
             return
         if go.perft is not None:
-            self._count(state, go.perft)
+            self._start_perft(state, go.perft)
             return
         if not state.active_players:
-            self._answer_without_moves(state, go)
+            self._answer_final_position(state, go)
             return
-        knowledge = self._known()
-        task = self._task(go, knowledge, state)
+        resources = self._loaded()
+        task = self._task(go, resources, state)
         reporter = Reporter(
-            knowledge,
-            self.say,
+            resources,
+            self.send,
             num_lines=self.options.number("MultiPV"),
             shows_wdl=self.options.flag("UCI_ShowWDL"),
-            most_nodes=self.options.most_nodes(),
+            max_nodes=self.options.max_nodes(),
         )
-        self._thinking = Thinking(task, reporter, self.say)
-        self._thinking.start()
+        self._search_thread = SearchThread(task, reporter, self.send)
+        self._search_thread.start()
 
     def _stop(self, words: Sequence[str]) -> None:
-        self._let_out()
-        if self._thinking is not None:
-            self._thinking.stop()
-        if self._counting is not None:
-            self._counting.stop()
+        self._send_pending_answer()
+        if self._search_thread is not None:
+            self._search_thread.stop()
+        if self._perft is not None:
+            self._perft.stop()
 
     def _ponderhit(self, words: Sequence[str]) -> None:
-        self._let_out()
-        if self._thinking is not None:
-            self._thinking.ponderhit()
+        self._send_pending_answer()
+        if self._search_thread is not None:
+            self._search_thread.ponderhit()
 
     def _display(self, words: Sequence[str]) -> None:
-        knowledge, state = self._known(), self._read_position()
-        for line in knowledge.game.render(state).splitlines():
-            self.say(line)
+        resources, state = self._loaded(), self._read_position()
+        for line in resources.game.render(state).splitlines():
+            self.send(line)
         if state.active_players:
-            self.say(f"legal moves: {' '.join(sorted(map(state.uci, state.legal_actions(state.active_players[0]))))}")
-            self.say(knowledge.phase(knowledge.game.views([(state, state.active_players[0])])))
+            self.send(f"legal moves: {' '.join(sorted(map(state.uci, state.legal_actions(state.active_players[0]))))}")
+            self.send(resources.phase(resources.game.views([(state, state.active_players[0])])))
         else:
-            self.say(f"over by {state.termination}")
+            self.send(f"over by {state.termination}")
 
     def _root(self, words: Sequence[str]) -> None:
-        if self._thinking is None or not self._thinking.is_over or self._thinking.result is None:
+        if self._search_thread is None or not self._search_thread.is_over or self._search_thread.result is None:
             self.remark("root shows the moves of the last search, once it is over")
             return
-        state, result = self._thinking.state, self._thinking.result
-        self.say(f"{'move':<8}{'visits':>10}{'prior':>10}{'value':>10}")
+        state, result = self._search_thread.state, self._search_thread.result
+        self.send(f"{'move':<8}{'visits':>10}{'prior':>10}{'value':>10}")
         for row in (-result.visits).argsort(kind="stable"):
             move = state.uci(int(result.actions[row]))
-            self.say(f"{move:<8}{result.visits[row]:>10}{result.priors[row]:>10.4f}{result.values[row]:>10.4f}")
+            self.send(f"{move:<8}{result.visits[row]:>10}{result.priors[row]:>10.4f}{result.values[row]:>10.4f}")
 
-    def _task(self, go: protocol.Go, knowledge: Knowledge, state: Any) -> Task:
+    def _task(self, go: protocol.Go, resources: Resources, state: Any) -> SearchTask:
         limits = self._limits(go, state)
         actions: set[Action] = set()
         for move in go.searchmoves:
@@ -277,29 +277,29 @@ class Session:
             except ValueError:
                 self.remark(f"error: searchmoves {move!r} is not legal here")
         self._set_threads()
-        return Task(
-            knowledge=knowledge,
+        return SearchTask(
+            resources=resources,
             state=state,
-            config=self.options.search_config(limits.nodes, limits.simulations, knowledge.search),
+            config=self.options.search_config(limits.nodes, limits.simulations, resources.search),
             limits=limits,
             actions=sorted(actions) or None,
             is_raw=self.options.flag("Use_Raw_Network"),
             seed=self.options.number("Seed"),
             pace=self._pace,
-            kept=self._kept if self.options.flag("Reuse_Tree") else None,
+            tree=self._tree if self.options.flag("Reuse_Tree") else None,
         )
 
     def _limits(self, go: protocol.Go, state: Any) -> Limits:
         options = self.options
 
-        def standing(name: str) -> int:
-            """Returns a limit for all but infinite searches; 0 for none."""
+        def limit(name: str) -> int:
+            """Returns an option that limits all but infinite searches; 0 for no limit."""
             return 0 if go.infinite else options.number(name)
 
-        wanted = min(filter(None, (go.nodes, standing("Nodes"))), default=None)
-        simulations = standing("Simulations") or (2 * wanted if wanted else MAX_SIMULATIONS)
-        is_counted = any((wanted, standing("Simulations"), go.depth, go.mate))
-        fixed = (go.movetime or 0.0, standing("Fixed_Movetime") / 1000)
+        nodes = min(filter(None, (go.nodes, limit("Nodes"))), default=None)
+        simulations = limit("Simulations") or (2 * nodes if nodes else MAX_SIMULATIONS)
+        is_counted = any((nodes, limit("Simulations"), go.depth, go.mate))
+        fixed = (go.movetime or 0.0, limit("Fixed_Movetime") / 1000)
         clock = go.clocks[state.active_players[0]]
         times = [fixed_time(seconds, options.overhead) for seconds in fixed if seconds]
         if clock is not None:
@@ -309,7 +309,7 @@ class Session:
         is_game = clock is not None and not options.flag("UCI_AnalyseMode")
         is_forced = is_game and len(state.legal_actions(state.active_players[0])) == 1
         return Limits(
-            nodes=options.most_nodes(wanted),
+            nodes=options.max_nodes(nodes),
             simulations=min(simulations, MAX_SIMULATIONS),
             seconds=None if go.infinite or not times else 0.0 if is_forced else min(times),
             depth=go.depth,
@@ -317,63 +317,63 @@ class Session:
             may_stop_early=is_game and options.flag("Allow_Early_Stopping"),
         )
 
-    def _answer_without_moves(self, state: Any, go: protocol.Go) -> None:
+    def _answer_final_position(self, state: Any, go: protocol.Go) -> None:
         result = float(state.returns()[state.ply % 2])
         # In antichess a player without moves has won.
         score = "mate 0" if result < 0 else f"cp {MAX_CENTIPAWNS if result > 0 else 0}"
         self.remark(f"the game is over by {state.termination}")
-        self.say(f"info depth 0 score {score}")
+        self.send(f"info depth 0 score {score}")
         self._answer(any_legal_move(state), go)
 
     def _answer(self, line: Sequence[str], go: protocol.Go) -> None:
-        """Prints a move without a search, at once or when an infinite `go` ends, as `Thinking` does."""
-        self._held = protocol.best_move(line)
+        """Prints a move without a search, at once or when an infinite `go` ends, as `SearchThread` does."""
+        self._pending_answer = protocol.best_move(line)
         if not (go.infinite or go.ponder):
-            self._let_out()
+            self._send_pending_answer()
 
-    def _let_out(self) -> None:
-        if self._held is not None:
-            self.say(self._held)
-            self._held = None
+    def _send_pending_answer(self) -> None:
+        if self._pending_answer is not None:
+            self.send(self._pending_answer)
+            self._pending_answer = None
 
-    def _count(self, state: Any, depth: int) -> None:
+    def _start_perft(self, state: Any, depth: int) -> None:
         """Counts the leaves below every move; raises ValueError for depths that take too long."""
         if depth > DEEPEST_PERFT:
             raise ValueError(f"expected perft of a depth up to {DEEPEST_PERFT}, got {depth}")
-        self._counting = Counting(state, depth, self.say)
-        self._counting.start()
+        self._perft = PerftThread(state, depth, self.send)
+        self._perft.start()
 
-    def _known(self) -> Knowledge:
-        if self._knowledge is None:
-            self._knowledge = load(self.options, self.remark, self._refuse if self._is_strict else None)
+    def _loaded(self) -> Resources:
+        if self._resources is None:
+            self._resources = load(self.options, self.remark, self._refuse if self._is_strict else None)
             self._is_strict = False
             self._on_loaded()
-        return self._knowledge
+        return self._resources
 
     def _refuse(self, error: MoemctsError) -> None:
         self.remark(f"error: {one_line(error)}")
-        raise Unloadable(str(error)) from error
+        raise LoadError(str(error)) from error
 
     def _warm_up(self) -> None:
         """Warms up the experts for all batch sizes before a clock runs."""
-        knowledge, most = self._known(), self.options.number("Batch_Size")
-        wanted = (most, self.options.number("Threads"))
-        if knowledge.experts is None or self._warm_for == wanted:
+        resources, max_size = self._loaded(), self.options.number("Batch_Size")
+        setting = (max_size, self.options.number("Threads"))
+        if resources.experts is None or self._warmed_up_for == setting:
             return
         self._set_threads()
-        self._warm_for = wanted
+        self._warmed_up_for = setting
         try:
-            seconds = warm_up(knowledge, most, self._pace)
+            seconds = warm_up(resources, max_size, self._pace)
         except RuntimeError as error:
             # The search that encounters the error again will still print a move.
             self.remark(f"error: {one_line(error)}")
             return
-        small = min(most, EVERY_SIZE_UP_TO)
-        met = ", ".join([f"1 to {small}", *map(str, warm_sizes(most)[small:])])
+        small = min(max_size, EVERY_SIZE_UP_TO)
+        sizes = ", ".join([f"1 to {small}", *map(str, warm_up_sizes(max_size)[small:])])
         self.remark(
-            f"{len(knowledge.experts.experts)} experts are warm for batches of {met} positions after "
+            f"{len(resources.experts.experts)} experts are warm for batches of {sizes} positions after "
             f"{seconds:.1f} s; such batches take {1000 * self._pace.seconds(1):.1f} to "
-            f"{1000 * self._pace.seconds(most):.1f} ms"
+            f"{1000 * self._pace.seconds(max_size):.1f} ms"
         )
 
     def _set_threads(self) -> None:
@@ -382,21 +382,21 @@ class Session:
 
     def _read_position(self) -> Any:
         if self._state is None:
-            game = self._known().game
+            game = self._loaded().game
             self._state = playable(game, read_position(game, *self._position))
         return self._state
 
-    def _finish(self) -> None:
+    def _finish_work(self) -> None:
         """Stops the running search, which prints its move, and takes its tree; waits for a perft."""
-        self._let_out()
-        if self._counting is not None:
-            self._counting.wait()
-            self._counting = None
-        if self._thinking is not None:
-            self._thinking.stop()
-            self._thinking.wait()
-            self._kept = self._thinking.kept or self._kept
-            self._thinking.kept = None
+        self._send_pending_answer()
+        if self._perft is not None:
+            self._perft.wait()
+            self._perft = None
+        if self._search_thread is not None:
+            self._search_thread.stop()
+            self._search_thread.wait()
+            self._tree = self._search_thread.tree or self._tree
+            self._search_thread.tree = None
 
     def _open_log(self, path: str) -> None:
         """Raises ValueError if the file cannot be written."""
@@ -408,12 +408,12 @@ class Session:
                 raise ValueError(f"expected a file to write the log to, got {path}: {error.strerror}") from error
             self._log = Path(path)
 
-    def _note(self, line: str) -> None:
+    def _log_line(self, line: str) -> None:
         if self._log is not None:
             # A full disk must not lose a game.
             with contextlib.suppress(OSError), self._log.open("a", encoding="utf-8") as log:
                 log.write(f"{line}\n")
 
 
-def _nothing(words: Sequence[str]) -> None:
+def _ignore(words: Sequence[str]) -> None:
     pass

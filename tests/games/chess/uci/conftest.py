@@ -42,7 +42,7 @@ def experts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the simple evaluation the default for chess, too, as it needs no loading."""
-    monkeypatch.setattr(loading, "BY_EXPERTS", ())
+    monkeypatch.setattr(loading, "GAMES_WITH_EXPERTS", ())
 
 
 @pytest.fixture
@@ -53,11 +53,11 @@ def talk() -> Talk:
         out = io.StringIO()
         session = Session(out, gates=["lichess", "movecount", "none"])
         for line in lines:
-            assert session.obey(line)
-            if session._counting:
-                session._counting.wait()
-            if line.startswith("go") and "infinite" not in line and "ponder" not in line and session._thinking:
-                session._thinking.wait()
+            assert session.handle_line(line)
+            if session._perft:
+                session._perft.wait()
+            if line.startswith("go") and "infinite" not in line and "ponder" not in line and session._search_thread:
+                session._search_thread.wait()
         session.close()
         return out.getvalue().splitlines()
 

@@ -81,13 +81,13 @@ def test_memory_stays_flat_over_many_lines() -> None:
         if number % 50 == 0:
             # Whatever the dice have set, searches end soon.
             for name, value in (("Nodes_Limit", 40), ("Fixed_Movetime", 2), ("Move_Overhead", 1), ("Hash", 1)):
-                session.obey(f"setoption name {name} value {value}")
-        assert session.obey(text)
+                session.handle_line(f"setoption name {name} value {value}")
+        assert session.handle_line(text)
         if number == NUM_LINES // 4:
-            session.obey("stop")
+            session.handle_line("stop")
             before = memory()
-    session.obey("stop")
-    session.obey("isready")
+    session.handle_line("stop")
+    session.handle_line("isready")
     asked = out.answers
     session.close()
     assert asked > NUM_LINES // 20

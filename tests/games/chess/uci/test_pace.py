@@ -17,8 +17,8 @@ import pytest
 from moemcts.evaluation import Evaluation
 from moemcts.game import Views
 from moemcts_chess.glance import GlanceEvaluator
-from moemcts_chess.uci.loading import warm_sizes
-from moemcts_chess.uci.pace import NUM_RECENT, Pace, sizes
+from moemcts_chess.uci.loading import warm_up_sizes
+from moemcts_chess.uci.pace import NUM_RECENT, Pace, batch_sizes
 from moemcts_chess.uci.session import Session
 
 GAME = ["d2d4", "d7d5", "c2c4", "e7e6", "b1c3", "g8f6", "c1g5", "f8e7", "e2e3", "e8g8", "g1f3", "h7h6"]
@@ -33,16 +33,23 @@ def measured(seconds: dict[int, float]) -> Pace:
 
 def test_the_largest_batch_that_fits_is_taken() -> None:
     pace = measured({1: 0.01, 2: 0.02, 4: 0.03, 8: 0.05, 16: 0.09})
-    assert [pace.fitting(seconds, 16) for seconds in (None, 1.0, 0.08, 0.03, 0.015, 0.009)] == [16, 16, 8, 4, 1, 0]
-    assert pace.fitting(1.0, 12) == 12
-    assert pace.fitting(0.05, 12) == 8
-    assert sizes(12) == [1, 2, 4, 8, 12]
-    assert sizes(1) == [1]
+    assert [pace.affordable_size(seconds, 16) for seconds in (None, 1.0, 0.08, 0.03, 0.015, 0.009)] == [
+        16,
+        16,
+        8,
+        4,
+        1,
+        0,
+    ]
+    assert pace.affordable_size(1.0, 12) == 12
+    assert pace.affordable_size(0.05, 12) == 8
+    assert batch_sizes(12) == [1, 2, 4, 8, 12]
+    assert batch_sizes(1) == [1]
 
 
 def test_without_any_measurement_one_position_is_tried() -> None:
-    assert Pace().fitting(0.01, 64) == 1
-    assert Pace().fitting(None, 64) == 64
+    assert Pace().affordable_size(0.01, 64) == 1
+    assert Pace().affordable_size(None, 64) == 64
 
 
 def test_one_slow_batch_changes_nothing() -> None:
@@ -50,7 +57,7 @@ def test_one_slow_batch_changes_nothing() -> None:
     pace.record(16, 5.0)
     assert pace.seconds(16) == pytest.approx(0.1)
     pace.record(1, 5.0)
-    assert pace.fitting(0.1, 16) == 16
+    assert pace.affordable_size(0.1, 16) == 16
 
 
 def test_a_slow_machine_is_noticed_and_forgotten() -> None:
@@ -76,7 +83,7 @@ class Delayed:
     """Evaluates by a glance, after as long as `delay` says for so many positions."""
 
     def __init__(self, session: Session, delay: Callable[[int], float]) -> None:
-        self._glance = GlanceEvaluator(session._known().game)
+        self._glance = GlanceEvaluator(session._loaded().game)
         self._delay = delay
         self.sizes: list[int] = []
 
@@ -90,7 +97,7 @@ def delayed(delay: Callable[[int], float]) -> tuple[Session, Delayed, io.StringI
     out = io.StringIO()
     session = Session(out)
     evaluator = Delayed(session, delay)
-    session._knowledge = dataclasses.replace(session._known(), evaluator=evaluator)
+    session._resources = dataclasses.replace(session._loaded(), evaluator=evaluator)
     return session, evaluator, out
 
 
@@ -99,9 +106,9 @@ def think(session: Session, out: io.StringIO, *lines: str) -> int:
     out.seek(0)
     out.truncate()
     for line in lines:
-        session.obey(line)
-    assert session._thinking is not None
-    session._thinking.wait()
+        session.handle_line(line)
+    assert session._search_thread is not None
+    session._search_thread.wait()
     return int(re.findall(r" nodes (\d+)", out.getvalue())[-1])
 
 
@@ -113,7 +120,7 @@ def test_a_pause_costs_the_move_it_happens_in_and_no_other(is_continued: bool) -
     nodes = []
     for ply in range(0, len(GAME), 2):
         if not is_continued:
-            session.obey("ucinewgame")
+            session.handle_line("ucinewgame")
         nodes.append(think(session, out, f"position startpos moves {' '.join(GAME[:ply])}", "go movetime 100"))
     session.close()
     # A machine that is busy may hold up one more of the moves.
@@ -122,7 +129,7 @@ def test_a_pause_costs_the_move_it_happens_in_and_no_other(is_continued: bool) -
 
 def test_batches_of_a_slow_network_shrink_to_what_fits_the_time() -> None:
     session, evaluator, out = delayed(lambda size: 0.02 * size)
-    for size in sizes(16):
+    for size in batch_sizes(16):
         session._pace.measure(size, 0.02 * size)
     nodes = think(session, out, "position startpos", "go movetime 220")
     assert 3 <= nodes <= 11
@@ -135,16 +142,16 @@ def test_batches_of_a_slow_network_shrink_to_what_fits_the_time() -> None:
 @pytest.mark.parametrize(("clock", "most"), [(4000, 1), (60_000, 16)])
 def test_a_batch_of_pondering_is_no_longer_than_the_move_may_take(clock: int, most: int) -> None:
     session, evaluator, out = delayed(lambda size: 0.05 * size)
-    for size in sizes(16):
+    for size in batch_sizes(16):
         session._pace.measure(size, 0.05 * size)
-    session.obey("position startpos")
-    session.obey(f"go ponder wtime {clock} btime {clock}")
+    session.handle_line("position startpos")
+    session.handle_line(f"go ponder wtime {clock} btime {clock}")
     deadline = time.monotonic() + 60
     # After the root there are moves enough for the largest batch.
     while sum(evaluator.sizes) < 17 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert max(evaluator.sizes) == most
-    session.obey("stop")
+    session.handle_line("stop")
     session.close()
     assert out.getvalue().count("bestmove") == 1
 
@@ -152,9 +159,9 @@ def test_a_batch_of_pondering_is_no_longer_than_the_move_may_take(clock: int, mo
 def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
     out = io.StringIO()
     session = Session(out)
-    session.obey(f"setoption name Model_Directory value {experts}")
-    session.obey("setoption name Batch_Size value 6")
-    team = session._known().experts
+    session.handle_line(f"setoption name Model_Directory value {experts}")
+    session.handle_line("setoption name Batch_Size value 6")
+    team = session._loaded().experts
     assert team is not None
     seen: dict[int, list[int]] = {number: [] for number in range(len(team.experts))}
 
@@ -169,7 +176,7 @@ def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
         return Watched()
 
     team.experts = [watched(number) for number in seen]  # type: ignore[misc]
-    session.obey("isready")
+    session.handle_line("isready")
     # Experts share a batch, so that one may get any number of its positions.
     assert all(set(each) == {1, 2, 3, 4, 5, 6} for each in seen.values())
     lines = out.getvalue().splitlines()
@@ -180,33 +187,33 @@ def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
     )
     assert lines[-1] == "readyok"
     before = {number: len(each) for number, each in seen.items()}
-    session.obey("isready")
+    session.handle_line("isready")
     assert {number: len(each) for number, each in seen.items()} == before
 
 
 def test_large_batches_are_met_in_powers_of_two(experts: Path) -> None:
-    assert warm_sizes(6) == [1, 2, 3, 4, 5, 6]
-    assert warm_sizes(64) == list(range(1, 65))
-    assert warm_sizes(300) == [*range(1, 65), 128, 256, 300]
+    assert warm_up_sizes(6) == [1, 2, 3, 4, 5, 6]
+    assert warm_up_sizes(64) == list(range(1, 65))
+    assert warm_up_sizes(300) == [*range(1, 65), 128, 256, 300]
     out = io.StringIO()
     session = Session(out)
     for line in (f"Model_Directory value {experts}", "Batch_Size value 100"):
-        session.obey(f"setoption name {line}")
-    session.obey("isready")
+        session.handle_line(f"setoption name {line}")
+    session.handle_line("isready")
     assert "3 experts are warm for batches of 1 to 64, 100 positions after" in out.getvalue()
 
 
 def test_what_is_loaded_anew_is_warmed_anew_wherever_it_lies(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     session = Session(out)
-    session.obey(f"setoption name Model_Directory value {experts}")
-    session.obey("setoption name Batch_Size value 2")
-    session.obey("isready")
-    loaded = session._known()
+    session.handle_line(f"setoption name Model_Directory value {experts}")
+    session.handle_line("setoption name Batch_Size value 2")
+    session.handle_line("isready")
+    loaded = session._loaded()
     # Python gives the place of what is gone to what comes.
     monkeypatch.setattr("moemcts_chess.uci.session.load", lambda *arguments: loaded)
-    session.obey(f"setoption name Model_Directory value {experts}")
-    session.obey("isready")
+    session.handle_line(f"setoption name Model_Directory value {experts}")
+    session.handle_line("isready")
     assert out.getvalue().count("3 experts are warm") == 2
 
 
@@ -214,19 +221,19 @@ def test_what_is_set_to_what_it_is_already_is_not_loaded_anew_nor_forgotten(expe
     """Interfaces name the variant after `isready`, when a clock is about to run."""
     session = Session(io.StringIO())
     for line in (f"Model_Directory value {experts}", "UCI_Variant value chess"):
-        session.obey(f"setoption name {line}")
-    session.obey("go nodes 20")
-    assert session._thinking is not None
-    session._thinking.wait()
-    session.obey("isready")
-    loaded, warm = session._known(), session._warm_for
+        session.handle_line(f"setoption name {line}")
+    session.handle_line("go nodes 20")
+    assert session._search_thread is not None
+    session._search_thread.wait()
+    session.handle_line("isready")
+    loaded, warm = session._loaded(), session._warmed_up_for
     for line in ("UCI_Variant value chess", "UCI_Chess960 value false", "Expert_Routing value each"):
-        session.obey(f"setoption name {line}")
-    assert session._known() is loaded
-    assert session._warm_for == warm
-    assert session._kept is not None
-    session.obey("setoption name UCI_Variant value atomic")
-    assert session._knowledge is None
+        session.handle_line(f"setoption name {line}")
+    assert session._loaded() is loaded
+    assert session._warmed_up_for == warm
+    assert session._tree is not None
+    session.handle_line("setoption name UCI_Variant value atomic")
+    assert session._resources is None
 
 
 FIRST_MOVE = """
@@ -300,13 +307,13 @@ def test_a_root_that_takes_long_to_evaluate_decides_nothing() -> None:
 def test_a_forced_move_keeps_the_tree_for_what_comes_after_it() -> None:
     session, _, out = delayed(lambda size: 0.0)
     think(session, out, "position startpos moves e2e4 e7e5 d1h5", "go nodes 300")
-    assert session._thinking is not None
-    tree = session._thinking.kept
+    assert session._search_thread is not None
+    tree = session._search_thread.tree
     assert tree.num_nodes > 100
     # The king has to take.
     forced = "position startpos moves e2e4 e7e5 d1h5 b8c6 h5f7"
     assert think(session, out, forced, "go wtime 60000 btime 60000") == 1
-    session.obey(f"{forced} e8f7 f1c4")
-    session.obey("go nodes 1")
-    assert session._thinking._task.kept is tree
+    session.handle_line(f"{forced} e8f7 f1c4")
+    session.handle_line("go nodes 1")
+    assert session._search_thread._task.tree is tree
     session.close()

@@ -10,7 +10,7 @@ from moemcts.gates import SinglePhase
 from moemcts_chess.game import ChessGame
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import Clock
-from moemcts_chess.uci.loading import Knowledge
+from moemcts_chess.uci.loading import Resources
 from moemcts_chess.uci.options import Options
 from moemcts_chess.uci.protocol import Go, Line, Progress, parse_go, parse_position, parse_setoption
 
@@ -128,8 +128,8 @@ def test_what_crazyara_has_and_we_have_not_is_said() -> None:
 def test_a_variant_says_how_it_is_searched_but_not_without_a_policy() -> None:
     def untried(variant: str, experts: ExpertSet | None) -> str:
         game = ChessGame(variant)
-        knowledge = Knowledge(game=game, evaluator=UniformEvaluator(game.spec), experts=experts)
-        return Options().search_config(100, 200, knowledge.search).first_play_urgency
+        resources = Resources(game=game, evaluator=UniformEvaluator(game.spec), experts=experts)
+        return Options().search_config(100, 200, resources.search).first_play_urgency
 
     experts = ExpertSet(SinglePhase(), [UniformEvaluator(ChessGame("chess").spec)])
     assert [untried(variant, experts) for variant in ("chess", "chess960", "antichess")] == ["draw", "draw", "loss"]

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from moemcts.evaluation import UniformEvaluator
 from moemcts.search import SearchConfig
 from moemcts_chess.game import ChessGame
-from moemcts_chess.uci.loading import Knowledge
+from moemcts_chess.uci.loading import Resources
 from moemcts_chess.uci.options import VARIANTS, Options
 from moemcts_chess.uci.report import Reporter
+from moemcts_chess.uci.search_thread import Limits, SearchTask, SearchThread
 from moemcts_chess.uci.session import Session
-from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
 Talk = Callable[..., list[str]]
 CROWDED_FEN = "k2B1QK1/nn1Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/3Q4/1Q4Q1[PNBRQ] w - - 0 1"
@@ -110,15 +110,15 @@ def test_a_gate_that_is_learned_first_is_no_choice(talk: Talk, experts: Path, ga
 def test_a_tree_that_takes_too_long_to_go_on_with_is_left(seconds: float | None, is_root: bool, is_kept: bool) -> None:
     """In the time that a copy of half a million nodes takes, a quick move is lost on time."""
     game = ChessGame("chess")
-    task = Task(
-        knowledge=Knowledge(game=game, evaluator=UniformEvaluator(game.spec)),
+    task = SearchTask(
+        resources=Resources(game=game, evaluator=UniformEvaluator(game.spec)),
         state=game.initial_state(),
         config=SearchConfig(),
         limits=Limits(nodes=100, simulations=100, seconds=seconds),
-        kept=SimpleNamespace(num_nodes=60_000, root_key=game.initial_state().key() if is_root else 0),
+        tree=SimpleNamespace(num_nodes=60_000, root_key=game.initial_state().key() if is_root else 0),
     )
-    thinking = Thinking(task, Reporter(task.knowledge, print, num_lines=1, shows_wdl=False, most_nodes=100), print)
-    assert thinking.affordable_tree() == (task.kept if is_kept else None)
+    thinking = SearchThread(task, Reporter(task.resources, print, num_lines=1, shows_wdl=False, max_nodes=100), print)
+    assert thinking.affordable_tree() == (task.tree if is_kept else None)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_what_an_untried_move_is_worth_can_be_said() -> None:
 def test_experts_are_let_go_of_once_others_are_named(experts: Path) -> None:
     session = Session(io.StringIO())
     for line in (f"setoption name Model_Directory value {experts}", "go nodes 10"):
-        session.obey(line)
-    assert session._knowledge is not None
-    named = weakref.ref(session._knowledge.evaluator)
-    session.obey("setoption name Expert_Routing value mixture")
+        session.handle_line(line)
+    assert session._resources is not None
+    named = weakref.ref(session._resources.evaluator)
+    session.handle_line("setoption name Expert_Routing value mixture")
     assert named() is None
 
 
@@ -453,7 +453,7 @@ def test_a_perft_that_goes_on_for_hours_is_left() -> None:
     def lines() -> Iterator[bytes]:
         yield from (*CROWDED, b"go perft 6")
         # As the handler of a signal does.
-        threading.Timer(0.1, session.leave).start()
+        threading.Timer(0.1, session.request_quit).start()
         # Needs another position, and so waits for the count.
         yield b"position startpos"
         yield b"go perft 3"
@@ -489,12 +489,12 @@ def test_pondering_answers_after_the_move_was_played(talk: Talk) -> None:
 
 def test_only_who_ponders_gets_time_at_ponderhit() -> None:
     session = Session(io.StringIO())
-    session.obey("go movetime 100000")
-    thinking = session._thinking
+    session.handle_line("go movetime 100000")
+    thinking = session._search_thread
     assert thinking is not None
-    before = thinking._left()
-    session.obey("ponderhit")
-    after = thinking._left()
+    before = thinking._seconds_left()
+    session.handle_line("ponderhit")
+    after = thinking._seconds_left()
     session.close()
     assert before is not None
     assert after is not None
