@@ -23,7 +23,7 @@ from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 from moemcts.search.result import SearchResult
 from moemcts_chess.game import ChessGame
-from moemcts_chess.glance import GlanceEvaluator
+from moemcts_chess.static_evaluation import StaticEvaluator
 
 MATES = Path(__file__).parent.parent / "tests" / "games" / "chess" / "mates.txt"
 LEAVES = 8
@@ -72,7 +72,7 @@ def main() -> None:
     options = parser.parse_args()
     constants.PROOF_INTERVAL = options.proof_interval
     game = cast(ChessGame, plugins().game("chess"))
-    evaluators = {"uniform": UniformEvaluator(game.spec), "material": GlanceEvaluator(game)}
+    evaluators = {"uniform": UniformEvaluator(game.spec), "material": StaticEvaluator(game)}
     fens = [line for line in MATES.read_text().splitlines() if line and not line.startswith("#")]
     for evaluator in options.evaluators:
         for urgency in options.urgencies:

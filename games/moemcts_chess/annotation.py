@@ -56,7 +56,7 @@ def annotate(
     UsageError for an agent that does not evaluate positions.
     """
     decisions = _decisions(game, states, agent, gate, seed)
-    values = [_value_for_white(*one) for one in zip(states, decisions, strict=True)]
+    values = [_value_for_white(state, decision) for state, decision in zip(states, decisions, strict=True)]
     board, moves = read.board(), []
     for i, node in enumerate(read.mainline()):
         decision, side = cast(Decision, decisions[i]), 1 if states[i].active_players[0] == 0 else -1
@@ -67,7 +67,7 @@ def annotate(
             cost=max(side * (values[i] - values[i + 1]), 0.0),
             agrees=own == node.move,
         )
-        _forget(node)
+        _remove_annotations(node)
         if move.judgement:
             node.nags = node.nags - {*GLYPHS.values()} | {GLYPHS[move.judgement]}
             if not move.agrees and not node.parent.has_variation(own):
@@ -85,23 +85,23 @@ def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
     """Returns a row per player and phase: the number of moves, the share on which the agent agrees, their mean cost,
     and the number of judged moves.
     """
-    rows: dict[tuple[str, str], list[JudgedMove]] = {}
+    groups: dict[tuple[str, str], list[JudgedMove]] = {}
     for move in moves:
-        rows.setdefault((move.player, move.phase), []).append(move)
+        groups.setdefault((move.player, move.phase), []).append(move)
     return [
         {
             "player": player,
             "phase": phase,
-            "moves": len(those),
-            "agreement": round(sum(move.agrees for move in those) / len(those), 4),
-            "mean cost": round(sum(move.cost for move in those) / len(those), 4),
-            **{name: sum(move.judgement == name for move in those) for name in reversed(JUDGEMENTS)},
+            "moves": len(group),
+            "agreement": round(sum(move.agrees for move in group) / len(group), 4),
+            "mean cost": round(sum(move.cost for move in group) / len(group), 4),
+            **{name: sum(move.judgement == name for move in group) for name in reversed(JUDGEMENTS)},
         }
-        for (player, phase), those in rows.items()
+        for (player, phase), group in groups.items()
     ]
 
 
-def _forget(node: chess.pgn.ChildNode) -> None:
+def _remove_annotations(node: chess.pgn.ChildNode) -> None:
     """Removes an agent's annotations of a move: its glyph, and the variation with the move that the agent preferred."""
     node.nags = node.nags - {GLYPHS.get(judgement_of(node), 0)}
     for other in list(node.parent.variations):

@@ -10,7 +10,7 @@ CLAIMED = ("fifty moves", "threefold repetition")
 """Draws that end our games at once, but that players may decline to claim."""
 
 
-def playable(game: ChessGame, state: Any) -> Any:
+def without_claimable_draw(game: ChessGame, state: Any) -> Any:
     """Returns the state without the history that makes it a claimable draw, if it is one."""
     if state.termination not in CLAIMED:
         return state

@@ -136,14 +136,14 @@ def _judged(
     from moemcts.arena.verdict import format_count
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.annotation import annotate
-    from moemcts_chess.claims import playable
+    from moemcts_chess.claims import without_claimable_draw
     from moemcts_chess.openings import positions
 
     progress, num_left_out = ConsoleProgress(), 0
     with progress.task("annotate", "games") as advance:
         for number, read in enumerate(found, start=1):
             try:
-                states = positions(game, read, playing_on=playable)
+                states = positions(game, read, before_move=without_claimable_draw)
                 if len(states) == 1:
                     # Text that is not PGN is parsed as such a game.
                     raise ValueError("it has no moves")
@@ -237,14 +237,14 @@ def import_games(
 ) -> None:
     """Convert PGN files to a dataset: streamed and filtered; damaged games are skipped and counted."""
     from moemcts.cli.consoles import print_json
+    from moemcts_chess.import_options import game_filter, make_split
     from moemcts_chess.imports import RandomSplit
-    from moemcts_chess.wanted import splits, wanted_games
 
     made = _chess(game)
-    wanted = wanted_games(
+    wanted = game_filter(
         min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result or (), since=since, until=until
     )
-    split = splits(validation, test, seed or 0)
+    split = make_split(validation, test, seed or 0)
     if not isinstance(split, RandomSplit):
         check_effects({"--seed": seed}, "without a share for --validation or --test")
     report = _with_progress(files, made, out, game, wanted, split, threads)

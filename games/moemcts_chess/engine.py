@@ -18,7 +18,7 @@ import chess
 import chess.engine
 
 from moemcts.agents import Decision, Seat
-from moemcts.errors import AgentFailure, Failure, MoemctsError, UsageError, unknown_name
+from moemcts.errors import AgentFailure, Failure, MoemctsError, UsageError, first_line, unknown_name
 from moemcts.game import Game, Views
 from moemcts_chess.game import VARIANTS
 from moemcts_chess.score import MAX_CENTIPAWNS, value_of_centipawns
@@ -29,15 +29,15 @@ UCI_NAMES = {"threecheck": "3check"}
 """Engines' names of variants that differ from ours."""
 GAMES_FOLDER = "/usr/games"
 """The folder where Debian installs engines, which is not always on the path."""
-PATIENCE = 20.0
+ANSWER_TIMEOUT = 20.0
 """Timeout of an answer in seconds, in addition to the time given to the engine."""
-PATIENCE_TO_START = 60.0
+START_TIMEOUT = 60.0
 """Timeout in seconds for starting an engine, and then for its setup, which may load networks."""
-SLOWEST = 5_000.0
+MIN_NODES_PER_SECOND = 5_000.0
 """Nodes per second below which an engine with a node limit counts as hanging."""
-PATIENCE_FOR_DEPTH = 120.0
+DEPTH_TIMEOUT = 120.0
 """Timeout of an answer in seconds if a depth is given, which does not determine the time."""
-WHOLE = ("nodes", "depth", "threads", "hash", "processes")
+INTEGER_OPTIONS = ("nodes", "depth", "threads", "hash", "processes")
 """Options that are integers."""
 
 
@@ -79,15 +79,15 @@ class UciAgent:
         self.name = name or f"uci:{path}"
         if nodes is None and depth is None and seconds is None:
             nodes = 1000
-        _expect_positive(nodes=nodes, depth=depth, seconds=seconds, threads=threads, hash=hash_mib, processes=processes)
-        _expect_positive(timeout=timeout)
+        _check_positive(nodes=nodes, depth=depth, seconds=seconds, threads=threads, hash=hash_mib, processes=processes)
+        _check_positive(timeout=timeout)
         self._game = game
         self._limit = chess.engine.Limit(time=seconds, depth=depth, nodes=nodes)
-        least = PATIENCE_FOR_DEPTH if depth is not None else PATIENCE
-        self._timeout = timeout or least + (seconds or 0.0) + (nodes or 0) / SLOWEST
-        limited = {"Skill Level": skill, "UCI_LimitStrength": None if elo is None else True, "UCI_Elo": elo}
+        extra = DEPTH_TIMEOUT if depth is not None else ANSWER_TIMEOUT
+        self._timeout = timeout or extra + (seconds or 0.0) + (nodes or 0) / MIN_NODES_PER_SECOND
+        strength = {"Skill Level": skill, "UCI_LimitStrength": None if elo is None else True, "UCI_Elo": elo}
         self._preferred = {"Threads": threads, "Hash": hash_mib}
-        self._options = {key: value for key, value in limited.items() if value is not None} | dict(options or {})
+        self._options = {key: value for key, value in strength.items() if value is not None} | dict(options or {})
         program, *arguments = [path] if Path(path).exists() else shlex.split(path) or [path]
         self._program = find_engine(program)
         self._command = [self._program, *arguments]
@@ -95,7 +95,7 @@ class UciAgent:
         logging.getLogger("chess.engine").addHandler(logging.NullHandler())
         self._loop = _Loop()
         self._engines: list[chess.engine.UciProtocol | None] = [None] * processes
-        self.close = weakref.finalize(self, _end, self._loop, self._engines)
+        self.close = weakref.finalize(self, _shut_down, self._loop, self._engines)
         try:
             self._engines[0] = self._loop.run(self._start())
         except BaseException:
@@ -108,7 +108,7 @@ class UciAgent:
         decisions: dict[int, Decision] = {}
         failures: dict[int, Failure] = {}
 
-        async def work(slot: int) -> None:
+        async def answer_rows(slot: int) -> None:
             for row in rows:
                 answer = await self._answer(slot, views[row])
                 if isinstance(answer, Failure):
@@ -116,14 +116,14 @@ class UciAgent:
                 else:
                     decisions[row] = answer
 
-        async def work_all() -> None:
-            await asyncio.gather(*(work(slot) for slot in range(min(len(self._engines), len(seats)))))
+        async def answer_all() -> None:
+            await asyncio.gather(*(answer_rows(slot) for slot in range(min(len(self._engines), len(seats)))))
 
         try:
-            self._loop.run(work_all())
+            self._loop.run(answer_all())
         except BaseException:
             # The caller no longer waits: pending answers must not be taken for those to later questions.
-            self._loop.run(self._drop_all())
+            self._loop.run(self._stop_all())
             raise
         if failures:
             raise AgentFailure(dict(sorted(failures.items())), [decisions.get(row) for row in range(len(seats))])
@@ -131,27 +131,27 @@ class UciAgent:
 
     async def _answer(self, slot: int, view: Any) -> Decision | Failure:
         board = view.state.board()
-        wanted = chess.engine.INFO_BASIC | chess.engine.INFO_SCORE
+        info = chess.engine.INFO_BASIC | chess.engine.INFO_SCORE
         try:
             engine = self._engines[slot] = self._engines[slot] or await self._start()
             # Every position is treated as a new game, so that the engine carries nothing over.
-            asked = engine.play(board, self._limit, game=object(), info=wanted)
-            result = await asyncio.wait_for(asked, self._timeout)
+            playing = engine.play(board, self._limit, game=object(), info=info)
+            result = await asyncio.wait_for(playing, self._timeout)
         except TimeoutError:
-            await self._drop(slot)
+            await self._stop(slot)
             return Failure("timeout", f"no answer within {self._timeout:g} s to {view.state.fen()}")
         except (chess.engine.EngineTerminatedError, MoemctsError, OSError) as error:
-            await self._drop(slot)
-            return Failure("crash", f"{_line(error)} at {view.state.fen()}")
+            await self._stop(slot)
+            return Failure("crash", f"{first_line(error)} at {view.state.fen()}")
         except chess.engine.EngineError as error:
             # The state of the engine is unknown.
-            await self._drop(slot)
-            return Failure("illegal move", f"{_line(error)} at {view.state.fen()}")
-        answer = "no move" if result.move is None else board.uci(result.move)
+            await self._stop(slot)
+            return Failure("illegal move", f"{first_line(error)} at {view.state.fen()}")
+        move = "no move" if result.move is None else board.uci(result.move)
         try:
-            action = self._game.parse_action(view.state, view.player, answer)
+            action = self._game.parse_action(view.state, view.player, move)
         except ValueError:
-            return Failure("illegal move", f"{answer} at {view.state.fen()}")
+            return Failure("illegal move", f"{move} at {view.state.fen()}")
         return Decision(
             action=action,
             value=self._value(result.info),
@@ -167,31 +167,31 @@ class UciAgent:
 
     async def _start(self) -> chess.engine.UciProtocol:
         """Raises UsageError if the engine does not support the game or an option, MoemctsError if it fails."""
-        patience = max(self._timeout, PATIENCE_TO_START)
+        timeout = max(self._timeout, START_TIMEOUT)
         try:
-            started = chess.engine.UciProtocol.popen(self._command, stderr=asyncio.subprocess.DEVNULL)
-            _, engine = await asyncio.wait_for(started, patience)
+            starting = chess.engine.UciProtocol.popen(self._command, stderr=asyncio.subprocess.DEVNULL)
+            _, engine = await asyncio.wait_for(starting, timeout)
             try:
-                await asyncio.wait_for(self._set_up(engine), patience)
+                await asyncio.wait_for(self._set_up(engine), timeout)
             except BaseException:
                 await _kill(engine)
                 raise
         except TimeoutError:
             raise MoemctsError(
-                f"{self._program} did not say uciok or readyok within {patience:g} s; is it a UCI engine? If it "
+                f"{self._program} did not say uciok or readyok within {timeout:g} s; is it a UCI engine? If it "
                 "takes longer to start, give timeout=SECONDS"
             ) from None
         except chess.engine.EngineTerminatedError:
             raise MoemctsError(f"{self._program} has ended; is it a UCI engine?") from None
         except (chess.engine.EngineError, OSError) as error:
-            raise UsageError(f"{self.name}: {_line(error)}") from None
+            raise UsageError(f"{self.name}: {first_line(error)}") from None
         return engine
 
     async def _set_up(self, engine: chess.engine.UciProtocol) -> None:
         await engine.initialize()
         self._check_variant(engine)
         options: dict[str, Any] = {
-            name: _within(engine.options[name], value)
+            name: _clipped(engine.options[name], value)
             for name, value in self._preferred.items()
             if name in engine.options
         }
@@ -201,25 +201,25 @@ class UciAgent:
 
     def _check_variant(self, engine: chess.engine.UciProtocol) -> None:
         option = engine.options.get("UCI_Variant")
-        known = {"chess", *(option.var or () if option else ())}
+        supported = {"chess", *(option.var or () if option else ())}
         if "UCI_Chess960" in engine.options:
-            known.add("chess960")
-        played = [name for name in VARIANTS if UCI_NAMES.get(name, name) in known]
+            supported.add("chess960")
+        variants = [name for name in VARIANTS if UCI_NAMES.get(name, name) in supported]
         name = self._game.spec.name
-        if name not in played:
-            raise UsageError(f"{self.name} does not play {name}, only {', '.join(played)}")
+        if name not in variants:
+            raise UsageError(f"{self.name} does not play {name}, only {', '.join(variants)}")
 
     def _option(self, engine: chess.engine.UciProtocol, name: str) -> str:
         """Returns the engine's spelling of an option."""
-        names = {_plain(known): known for known in engine.options}
-        if _plain(name) not in names:
+        names = {_normalized(known): known for known in engine.options}
+        if _normalized(name) not in names:
             raise unknown_name(f"option of {self.name}", name, engine.options)
-        return names[_plain(name)]
+        return names[_normalized(name)]
 
-    async def _drop_all(self) -> None:
-        await asyncio.gather(*(self._drop(slot) for slot in range(len(self._engines))))
+    async def _stop_all(self) -> None:
+        await asyncio.gather(*(self._stop(slot) for slot in range(len(self._engines))))
 
-    async def _drop(self, slot: int) -> None:
+    async def _stop(self, slot: int) -> None:
         engine, self._engines[slot] = self._engines[slot], None
         if engine is not None:
             await _kill(engine)
@@ -227,13 +227,13 @@ class UciAgent:
 
 def find_engine(path: str) -> str:
     """Returns the path of the program that the user named; raises UsageError if there is none."""
-    found = shutil.which(path) or shutil.which(path, path=GAMES_FOLDER)
-    if found is not None:
-        return found
+    program = shutil.which(path) or shutil.which(path, path=GAMES_FOLDER)
+    if program is not None:
+        return program
     if "/" not in path:
         raise UsageError(f"no engine {path!r} found on PATH; on Debian: apt-get install {path}")
-    what = "a folder" if Path(path).is_dir() else "no program" if Path(path).exists() else "not there"
-    raise UsageError(f"expected the path of an engine, but {path!r} is {what}")
+    problem = "a folder" if Path(path).is_dir() else "no program" if Path(path).exists() else "not there"
+    raise UsageError(f"expected the path of an engine, but {path!r} is {problem}")
 
 
 class _Loop:
@@ -263,10 +263,10 @@ async def _kill(engine: chess.engine.UciProtocol) -> None:
     """Ends the process and waits for it, so that it does not remain as a zombie."""
     if engine.transport is not None:
         engine.transport.close()
-        await asyncio.wait([engine.returncode], timeout=PATIENCE)
+        await asyncio.wait([engine.returncode], timeout=ANSWER_TIMEOUT)
 
 
-def _end(loop: _Loop, engines: Iterable[chess.engine.UciProtocol | None]) -> None:
+def _shut_down(loop: _Loop, engines: Iterable[chess.engine.UciProtocol | None]) -> None:
     async def end_all() -> None:
         await asyncio.gather(*(_kill(engine) for engine in engines if engine is not None))
 
@@ -274,27 +274,25 @@ def _end(loop: _Loop, engines: Iterable[chess.engine.UciProtocol | None]) -> Non
     loop.stop()
 
 
-def _expect_positive(**given: float | None) -> None:
-    for name, number in given.items():
-        kind, words = (numbers.Integral, "a whole number") if name in WHOLE else (numbers.Real, "a number")
-        if number is not None and not isinstance(number, kind):
-            raise ValueError(f"expected {words} as {name}, got {number!r}")
-        if number is not None and not number > 0:
+def _check_positive(**options: float | None) -> None:
+    for name, number in options.items():
+        if number is None:
+            continue
+        expected, kind = ("a whole number", numbers.Integral) if name in INTEGER_OPTIONS else ("a number", numbers.Real)
+        if not isinstance(number, kind):
+            raise ValueError(f"expected {expected} as {name}, got {number!r}")
+        if not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
         # Infinite timeouts are not supported.
         if number == math.inf:
             raise ValueError(f"expected {name} to be finite, got {number}")
 
 
-def _within(option: chess.engine.Option, value: int) -> int:
+def _clipped(option: chess.engine.Option, value: int) -> int:
     """Clips a number to the range of an engine's option."""
     low, high = option.min, option.max
     return max(value if high is None else min(value, high), value if low is None else low)
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return "".join(filter(str.isalnum, name)).lower()
-
-
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -80,12 +80,12 @@ def positions(
     read: PgnGame,
     plies: int | None = None,
     *,
-    playing_on: Callable[[ChessGame, Any], Any] = lambda game, state: state,
+    before_move: Callable[[ChessGame, Any], Any] = lambda game, state: state,
 ) -> list[Any]:
     """Returns the positions of a game's main line, or of its first `plies` moves, including the start.
 
-    `playing_on`, such as `claims.playable`, is applied to each position before a move. Raises ValueError if the game is
-    not of the game's variant, or cannot be played.
+    `before_move`, such as `claims.without_claimable_draw`, is applied to each position before a move. Raises
+    ValueError if the game is not of the game's variant, or cannot be played.
     """
     start = read.board()
     expected = type(board(game.variant, game.initial_state().fen()))
@@ -98,7 +98,7 @@ def positions(
         raise ValueError(str(read.errors[0]))
     states: list[Any] = [game.parse_state(read.headers.get("FEN", "startpos"))]
     for ply, move in enumerate(moves[:plies]):
-        state = states[-1] = playing_on(game, states[-1])
+        state = states[-1] = before_move(game, states[-1])
         if not state.active_players:
             raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
         states.append(state.play([game.parse_action(state, state.active_players[0], move.uci())]))

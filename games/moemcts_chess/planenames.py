@@ -24,8 +24,8 @@ def _numbered(feature: str, width: int) -> list[str]:
     return [f"{feature} {i + 1}" for i in range(width)]
 
 
-def _of_sides(*what: str) -> list[str]:
-    return [f"{side} {one}" for side in SIDES for one in what]
+def _of_sides(*names: str) -> list[str]:
+    return [f"{side} {name}" for side in SIDES for name in names]
 
 
 _NAMES: dict[str, dict[int, list[str]]] = {

@@ -25,10 +25,10 @@ _DASHED = (0, (4, 2))
 
 def plot(statistics: Statistics, folder: Path) -> list[Path]:
     """Draws all figures into a folder and returns their files."""
-    return [_write(drawn(statistics, name), folder / f"{name.replace(' ', '-')}.png") for name in _FIGURES]
+    return [_write(draw_figure(statistics, name), folder / f"{name.replace(' ', '-')}.png") for name in _FIGURES]
 
 
-def drawn(statistics: Statistics, name: str) -> Figure:
+def draw_figure(statistics: Statistics, name: str) -> Figure:
     """Returns the figure with that name, with the number of games in its title."""
     with drawing():
         figure = new_figure(7.2, 3.9)

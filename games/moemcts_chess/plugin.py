@@ -17,7 +17,7 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts_chess import gates
 from moemcts_chess.agents import AlphaBetaAgent
 from moemcts_chess.game import VARIANTS, ChessGame
-from moemcts_chess.wanted import PgnReader, splits, wanted_games
+from moemcts_chess.import_options import PgnReader, game_filter, make_split
 
 if TYPE_CHECKING:
     import typer
@@ -157,10 +157,10 @@ def _read_pgn(
     test: str = "",
     seed: int = 0,
 ) -> PgnReader:
-    wanted = wanted_games(
+    wanted = game_filter(
         min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result, since=since, until=until
     )
-    return PgnReader(cast(ChessGame, game), wanted, splits(validation, test, seed))
+    return PgnReader(cast(ChessGame, game), wanted, make_split(validation, test, seed))
 
 
 @cache

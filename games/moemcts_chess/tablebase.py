@@ -39,8 +39,8 @@ class Tablebase:
 
         Raises MoemctsError if a folder cannot be read, UsageError if none contains a table of the game.
         """
-        given = folders.split(os.pathsep) if isinstance(folders, str) else folders
-        paths = [Path(folder) for folder in given if folder]
+        names = folders.split(os.pathsep) if isinstance(folders, str) else folders
+        paths = [Path(name) for name in names if name]
         try:
             self._tables: Any = core.ChessTables(game.rules, paths)
         except ValueError as error:
@@ -66,8 +66,8 @@ class Tablebase:
 
         Always playing the first one achieves the value of the position.
         """
-        found = self._tables.ranked(state)
-        return None if found is None else [RankedMove(*move) for move in found]
+        moves = self._tables.ranked(state)
+        return None if moves is None else [RankedMove(*move) for move in moves]
 
 
 class TablebaseEvaluator(EvaluatorWrapper):
@@ -81,16 +81,16 @@ class TablebaseEvaluator(EvaluatorWrapper):
 
     def evaluate(self, views: Views) -> Evaluation:
         evaluation = self._evaluator.evaluate(views)
-        told = self._tables.values(views)
-        rows = np.flatnonzero(~np.isnan(told))
+        table_values = self._tables.values(views)
+        rows = np.flatnonzero(~np.isnan(table_values))
         if not len(rows):
             return evaluation
         self.num_hits += len(rows)
         value = np.array(evaluation.value, dtype=np.float32)
         if value.ndim == 1:
-            value[rows] = told[rows]
+            value[rows] = table_values[rows]
         else:
             # One column per player, the viewer's first.
-            value[rows, 0] = told[rows]
-            value[rows, 1:] = -told[rows, None]
+            value[rows, 0] = table_values[rows]
+            value[rows, 1:] = -table_values[rows, None]
         return Evaluation(evaluation.logits, value)

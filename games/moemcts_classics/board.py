@@ -82,8 +82,8 @@ class BoardGame(Game[S], Generic[S]):
             return cast(S, self.state_type.parse(text, self.rows, self.columns))
         except ValueError as error:
             # Some messages contain only what was expected.
-            came = "" if "got" in str(error) else f", got {text.strip()!r}"
-            raise ValueError(f"{error}{came}; or moves from the start, like {self._example()}") from None
+            got = "" if "got" in str(error) else f", got {text.strip()!r}"
+            raise ValueError(f"{error}{got}; or moves from the start, like {self._example()}") from None
 
     def format_state(self, state: S) -> str:
         return state.format()

@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.agents import Agent
 from moemcts_pommerman.game import Corners, Numbers, Pommerman, variant
-from moemcts_pommerman.running import RENDER_MODES, HasRunningGame, Opponent, RunningGame, make_opponent
+from moemcts_pommerman.running import RENDER_MODES, Opponent, RunningGame, RunningGameMixin, make_opponent
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
 IDS = {
@@ -21,7 +21,7 @@ IDS = {
 }
 
 
-class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
+class PommermanEnv(RunningGameMixin, gymnasium.Env[Any, Any]):
     """One seat of a game of Pommerman.
 
     Observations are the 23 planes `[23, n, n]` that networks see, or the reference's dictionaries with
@@ -56,10 +56,10 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
         self.observation_space = space_of(observation, self.game.rules)
         num_players = self.game.spec.num_players
         self._given_seat = self._checked_seat(seat)
-        others = _listed(opponents, num_players - 1)
+        others = _as_list(opponents, num_players - 1)
         if len(others) != num_players - 1:
             raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
-        self._others = _made(others, self.game)
+        self._others = _make_opponents(others, self.game)
         self._episodes: int | None = None
         self.seat = 0
         self._observation: Form = observation
@@ -86,7 +86,7 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
         players = [player for player in range(num_players) if player != self.seat]
         agents = dict(zip(players, self._others, strict=True))
         self._running = RunningGame(self.game, agents, int(self.np_random.integers(2**63)))
-        return self._observe(self._running), {"seat": self.seat, **self._running.heard(self.seat)}
+        return self._observe(self._running), {"seat": self.seat, **self._running.message_info(self.seat)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays a step; `info` has the winners and all players' rewards.
@@ -98,7 +98,7 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
             raise gymnasium.error.ResetNeeded("expected reset() after the last step of an episode")
         running.step({self.seat: action})
         info = {"seat": self.seat, "winners": running.winners, "rewards": tuple(running.rewards)}
-        info |= running.heard(self.seat)
+        info |= running.message_info(self.seat)
         is_over = running.is_over_for(self.seat)
         return self._observe(running), running.rewards[self.seat], is_over, False, info
 
@@ -119,13 +119,13 @@ class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
         return running.observation(self.seat, self._observation)
 
 
-def _listed(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[str | Agent]:
+def _as_list(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[str | Agent]:
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         return list(opponents)
     return [opponents] * count
 
 
-def _made(agents: Sequence[str | Agent], game: Pommerman) -> list[Opponent]:
+def _make_opponents(agents: Sequence[str | Agent], game: Pommerman) -> list[Opponent]:
     """Returns an opponent per seat, one object per distinct script or agent, so that its seats are batched."""
     # Agents are distinguished by identity, as they need not be hashable.
     keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]

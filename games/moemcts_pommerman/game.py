@@ -86,8 +86,8 @@ class Pommerman(Game[native.State]):
             raise ValueError(f"expected a Pommerman state in base64, got {text!r}") from error
         state = native.State.unpack(record)
         if state.rules != self.rules:
-            told = _differences(self.rules, state.rules)
-            raise ValueError(f"expected a position of {self.spec.name} with its rules, got one with {told}")
+            differences = _differences(self.rules, state.rules)
+            raise ValueError(f"expected a position of {self.spec.name} with its rules, got one with {differences}")
         return state
 
     def format_state(self, state: native.State) -> str:

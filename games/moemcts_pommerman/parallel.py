@@ -9,7 +9,7 @@ import numpy as np
 
 from moemcts.errors import MissingExtra
 from moemcts_pommerman.game import Corners, Numbers, variant
-from moemcts_pommerman.running import RENDER_MODES, HasRunningGame, RunningGame
+from moemcts_pommerman.running import RENDER_MODES, RunningGame, RunningGameMixin
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
 try:
@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra("pettingzoo", "pettingzoo") from error
 
 
-class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
+class PommermanParallelEnv(RunningGameMixin, ParallelEnv):  # type: ignore[misc]
     """All seats of a game of Pommerman, `agent_0` to `agent_3`.
 
     Observations are the 23 planes `[23, n, n]` or, with `observation="dictionary"`, the reference's dictionaries;
@@ -69,7 +69,7 @@ class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
             self._rng = np.random.default_rng(seed)
         self._running = RunningGame(self.game, {}, int(self._rng.integers(2**63)))
         self.agents = list(self.possible_agents)
-        infos = {name: self._running.heard(self._player(name)) for name in self.agents}
+        infos = {name: self._running.message_info(self._player(name)) for name in self.agents}
         return self._observations(self._running), infos
 
     def step(
@@ -88,7 +88,7 @@ class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
         terminations = {name: running.is_over_for(self._player(name)) for name in self.agents}
         truncations = dict.fromkeys(self.agents, False)
         infos: dict[str, dict[str, Any]] = {
-            name: {"winners": running.winners, **running.heard(self._player(name))} for name in self.agents
+            name: {"winners": running.winners, **running.message_info(self._player(name))} for name in self.agents
         }
         self.agents = [name for name in self.agents if not terminations[name]]
         return observations, rewards, terminations, truncations, infos

@@ -35,7 +35,7 @@ class Opponent:
     def __reduce__(self) -> tuple[Any, ...]:
         """Raises TypeError if the agent cannot be pickled."""
         try:
-            return _unpickled, (pickle.dumps(self.agent), self.says_anything)
+            return _unpickle, (pickle.dumps(self.agent), self.says_anything)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             raise TypeError(
                 f"expected opponents that can be pickled, got {self.agent.name!r}: {error}; pickle the "
@@ -43,7 +43,7 @@ class Opponent:
             ) from error
 
 
-def _unpickled(agent: bytes, says_anything: bool) -> Opponent:
+def _unpickle(agent: bytes, says_anything: bool) -> Opponent:
     return Opponent(pickle.loads(agent), says_anything=says_anything)
 
 
@@ -92,7 +92,7 @@ class RunningGame:
             return self.state.observation(player)
         return observe(self.state, player, self.messages[(player + 2) % len(self.messages)])
 
-    def heard(self, player: int) -> dict[str, Any]:
+    def message_info(self, player: int) -> dict[str, Any]:
         """Returns the entries of a player's `info`: with radio, the words sent by its teammate."""
         return {"message": self.messages[(player + 2) % len(self.messages)]} if self._has_radio else {}
 
@@ -124,11 +124,11 @@ class RunningGame:
             if players:
                 views = native.Views([(self.state, player) for player in players])
                 decisions = opponent.agent.act(views, [self._seats[player] for player in players])
-                choices |= {player: one.action for player, one in zip(players, decisions, strict=True)}
+                choices |= {player: decision.action for player, decision in zip(players, decisions, strict=True)}
         return choices
 
 
-class HasRunningGame:
+class RunningGameMixin:
     """Base of the environments for one or all seats: a game in progress that can be rendered."""
 
     def __init__(self, render_mode: str | None) -> None:

@@ -19,7 +19,7 @@ from moemcts.store import MANIFEST
 from moemcts.weights import default_weights, folder_of
 from moemcts_chess.board import python_chess
 from moemcts_chess.game import MAX_PLIES, ChessGame
-from moemcts_chess.glance import GlanceEvaluator
+from moemcts_chess.static_evaluation import StaticEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
 from moemcts_chess.uci.options import BUNDLED, GAMES_WITH_EXPERTS, GATE_OF_EXPERTS, NO_EXPERTS, Options
 from moemcts_chess.uci.pace import Pace, batch_sizes
@@ -101,7 +101,7 @@ def load(
             experts = _with_gate(chosen, experts, game, remark)
         except MoemctsError as error:
             fail(error)
-    evaluator: Evaluator = experts or GlanceEvaluator(game)
+    evaluator: Evaluator = experts or StaticEvaluator(game)
     tables = None
     if folders := options.text("SyzygyPath"):
         try:

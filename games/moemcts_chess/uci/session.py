@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from moemcts import __version__
 from moemcts.errors import MoemctsError
 from moemcts.game import Action
-from moemcts_chess.claims import playable
+from moemcts_chess.claims import without_claimable_draw
 from moemcts_chess.score import MAX_CENTIPAWNS
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
@@ -383,7 +383,7 @@ class Session:
     def _read_position(self) -> Any:
         if self._state is None:
             game = self._loaded().game
-            self._state = playable(game, read_position(game, *self._position))
+            self._state = without_claimable_draw(game, read_position(game, *self._position))
         return self._state
 
     def _finish_work(self) -> None:

@@ -17,7 +17,7 @@ from moemcts.errors import UsageError
 from moemcts.game import Views
 from moemcts.plugins import plugins
 from moemcts_chess.annotation import annotate, table
-from moemcts_chess.claims import playable
+from moemcts_chess.claims import without_claimable_draw
 from moemcts_chess.game import ChessGame
 from moemcts_chess.gates import LichessGate
 from moemcts_chess.openings import positions
@@ -140,7 +140,7 @@ def test_a_game_goes_on_behind_a_draw_that_nobody_claimed(variant: str) -> None:
     made = ChessGame(variant)
     game = read(f"{'Nf3 Nf6 Ng1 Ng8 ' * 3} e4 *")
     game.headers["Variant"] = variant
-    states = positions(made, game, playing_on=playable)
+    states = positions(made, game, before_move=without_claimable_draw)
     assert [state.termination for state in states] == [None] * 14
     moves = annotate(made, game, states, Scripted(*[0.0] * 14), LichessGate())
     assert len(moves) == 13
@@ -148,7 +148,7 @@ def test_a_game_goes_on_behind_a_draw_that_nobody_claimed(variant: str) -> None:
     # Where it ends with the draw it is one.
     drawn = read(f"{'Nf3 Nf6 Ng1 Ng8 ' * 2} 1/2-1/2")
     drawn.headers["Variant"] = variant
-    assert positions(made, drawn, playing_on=playable)[-1].termination == "threefold repetition"
+    assert positions(made, drawn, before_move=without_claimable_draw)[-1].termination == "threefold repetition"
 
 
 def test_the_command_writes_games_and_says_what_each_phase_cost(tmp_path: Path) -> None:

@@ -295,13 +295,13 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
 
 
 def test_all_phases_are_drawn_in_their_colours(tmp_path: Path) -> None:
-    from moemcts_chess.plots import drawn
+    from moemcts_chess.plots import draw_figure
 
     imported(tmp_path, random_pgn(5))
     game = ChessGame("chess")
     gate = MaterialGate((60, 64, 68, 72, 74, 76))
     statistics = collect(read_datasets(tmp_path / "out", game), game, gate)
-    (axes,) = drawn(statistics, "first moves").axes
+    (axes,) = draw_figure(statistics, "first moves").axes
     assert axes.get_title(loc="left") == f"First moves, {statistics.num_games} games"
     legend = axes.get_legend()
     assert legend is not None
@@ -310,8 +310,8 @@ def test_all_phases_are_drawn_in_their_colours(tmp_path: Path) -> None:
     reached = zip(gate.phase_names[1:], statistics.first_moves[1:], strict=True)
     assert means == {f"{name}: mean {moves.mean():.1f}" for name, moves in reached if len(moves)}
     assert axes.patches[0].get_facecolor()[:3] == to_rgb(phase_colour(1))
-    (line, *_) = drawn(statistics, "pieces by move").axes[0].lines
+    (line, *_) = draw_figure(statistics, "pieces by move").axes[0].lines
     is_played = statistics.positions.sum(axis=0)[1:81] > 0
     assert (np.isfinite(np.asarray(line.get_ydata(), dtype=float)) == is_played).all(), "no game has no pieces"
-    stack = drawn(statistics, "phases by move").axes[0].collections
+    stack = draw_figure(statistics, "phases by move").axes[0].collections
     assert [tuple(one.get_facecolor()[0][:3]) for one in stack] == [to_rgb(phase_colour(i)) for i in range(7)]

@@ -170,7 +170,7 @@ def test_engines_end_with_their_agent(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "PATIENCE_TO_START", 0.5)
+    monkeypatch.setattr(engines, "START_TIMEOUT", 0.5)
     started = time.monotonic()
     with pytest.raises(MoemctsError, match=r"mute did not say uciok or readyok within 0.5 s; is it a UCI"):
         UciAgent(ChessGame("chess"), fake(tmp_path, "mute"), timeout=0.2)

@@ -11,7 +11,7 @@ from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 from moemcts_chess.game import ChessGame
-from moemcts_chess.glance import GlanceEvaluator
+from moemcts_chess.static_evaluation import StaticEvaluator
 
 LINES = (Path(__file__).parent / "mates.txt").read_text().splitlines()
 FENS = [line for line in LINES if not line.startswith("#")]
@@ -59,7 +59,7 @@ def test_mates_are_proven_whatever_untried_moves_are_worth(game: ChessGame, urge
 
 def test_looking_for_proofs_leaves_visits_and_values_as_they_are(game: ChessGame) -> None:
     root = game.initial_state(0)
-    evaluator = GlanceEvaluator(game)
+    evaluator = StaticEvaluator(game)
     found = []
     for solver in (False, True):
         search = Search(game, SearchConfig(simulations=500, solver=solver))

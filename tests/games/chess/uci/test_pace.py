@@ -16,7 +16,7 @@ import pytest
 
 from moemcts.evaluation import Evaluation
 from moemcts.game import Views
-from moemcts_chess.glance import GlanceEvaluator
+from moemcts_chess.static_evaluation import StaticEvaluator
 from moemcts_chess.uci.loading import warm_up_sizes
 from moemcts_chess.uci.pace import NUM_RECENT, Pace, batch_sizes
 from moemcts_chess.uci.session import Session
@@ -83,7 +83,7 @@ class Delayed:
     """Evaluates by a glance, after as long as `delay` says for so many positions."""
 
     def __init__(self, session: Session, delay: Callable[[int], float]) -> None:
-        self._glance = GlanceEvaluator(session._loaded().game)
+        self._glance = StaticEvaluator(session._loaded().game)
         self._delay = delay
         self.sizes: list[int] = []
 

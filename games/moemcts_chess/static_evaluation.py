@@ -12,13 +12,13 @@ from moemcts_chess.game import ChessGame
 from moemcts_chess.score import value_of_centipawns
 
 
-class _Seen(Protocol):
+class _EvaluatedViews(Protocol):
     """Views with a static evaluation."""
 
     def glance(self) -> IntArray: ...
 
 
-class GlanceEvaluator:
+class StaticEvaluator:
     """Evaluates views by material, piece placement and the goal of the variant, as alpha-beta does, with a uniform
     policy.
 
@@ -30,7 +30,7 @@ class GlanceEvaluator:
         self._num_actions = game.spec.num_actions
 
     def evaluate(self, views: Views) -> Evaluation:
-        scores = cast(_Seen, views).glance()
+        scores = cast(_EvaluatedViews, views).glance()
         value: FloatArray = np.array([value_of_centipawns(score, self._variant) for score in scores], dtype=np.float32)
         logits = np.broadcast_to(np.zeros(1, dtype=np.float32), (len(views), self._num_actions))
         return Evaluation(logits, value)

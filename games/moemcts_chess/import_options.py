@@ -52,7 +52,7 @@ class PgnReader:
         )
 
 
-def wanted_games(
+def game_filter(
     *,
     min_elo: int = 0,
     min_plies: int = 0,
@@ -97,7 +97,7 @@ def _date(text: str, rest: int) -> int:
     return 10_000 * year + 100 * month + day
 
 
-def splits(validation: str, test: str, seed: int = 0) -> Split:
+def make_split(validation: str, test: str, seed: int = 0) -> Split:
     """Returns the split, by months such as 2012-09 or by shares such as 0.05; raises UsageError."""
     from moemcts_chess.imports import MonthSplit, RandomSplit
 
