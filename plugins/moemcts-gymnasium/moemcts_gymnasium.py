@@ -24,9 +24,9 @@ DEFAULT_DISCOUNT = 0.97
 """A horizon of about 33 steps, short enough for the unit of value to leave rewards distinguishable in a search."""
 DEFAULT_STEPS = 200
 """Steps of an episode if the environment has no limit."""
-MAX_KEPT = 256
+MAX_STORED_SIZE = 256
 """Maximum size of an observation stored in datasets; larger ones are recomputed by replaying the episode."""
-_LAST = struct.Struct("<d?")
+_LAST_STEP = struct.Struct("<d?")
 """The reward of a packed episode's last step, and whether the episode ended with it."""
 
 Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
@@ -34,25 +34,25 @@ Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
 
 
 @dataclass(frozen=True)
-class _Moment(State):
+class _StepState(State):
     """The state of the only player after some steps, the last of which had a reward."""
 
-    paid: float = field(default=0.0, kw_only=True)
+    reward: float = field(default=0.0, kw_only=True)
     """The reward of the last step, in units of value."""
     is_over: bool = field(default=False, kw_only=True)
 
     def rewards(self) -> FloatArray:
-        return np.array([self.paid], dtype=np.float32)
+        return np.array([self.reward], dtype=np.float32)
 
     def returns(self) -> FloatArray:
         return np.zeros(1, dtype=np.float32)
 
 
-_M = TypeVar("_M", bound=_Moment)
+_M = TypeVar("_M", bound=_StepState)
 
 
 @dataclass(frozen=True)
-class Episode(_Moment):
+class Episode(_StepState):
     """An environment after some steps; further steps are made on copies."""
 
     game: GymnasiumGame
@@ -60,8 +60,8 @@ class Episode(_Moment):
     """The environment; None in an episode from a dataset, which is replayed when a step is needed."""
     seed: int
     actions: tuple[Action, ...]
-    seen: FloatArray = field(compare=False)
-    course: int | None = field(default=None, compare=False)
+    observed: FloatArray = field(compare=False)
+    history_hash: int | None = field(default=None, compare=False)
     """The key, hashed step by step, as episodes can be long; None if it is computed lazily."""
 
     @property
@@ -78,8 +78,8 @@ class Episode(_Moment):
     def play(self, actions: Sequence[Action]) -> Episode:
         """Returns the episode after one more step; raises ValueError for an invalid action."""
         (action,) = actions
-        played = self if self.env is not None else self.game.replayed(self.seed, self.actions)
-        return played.after(int(action), *environments.copied(played.env))
+        episode = self if self.env is not None else self.game.replayed(self.seed, self.actions)
+        return episode.after(int(action), *environments.copied(episode.env))
 
     def after(self, action: Action, env: Any, generators: Sequence[Any]) -> Episode:
         """Returns the episode after one more step, made on `env`, which is a copy in the current state; raises
@@ -87,26 +87,27 @@ class Episode(_Moment):
         """
         self.game.check_action(action)
         before = environments.states_of(generators)
-        seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
+        observed, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
         if environments.states_of(generators) != before:
             raise self.game.draws_numbers()
-        paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
-        actions, seen, course = (*self.actions, action), self.game.encode(seen), mixed([action], self.key())
-        return Episode(self.game, env, self.seed, actions, seen, course, paid=paid, is_over=is_over)
+        reward, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
+        actions, observed = (*self.actions, action), self.game.encode(observed)
+        key = mixed([action], self.key())
+        return Episode(self.game, env, self.seed, actions, observed, key, reward=reward, is_over=is_over)
 
     def observation(self, player: Player) -> FloatArray:
-        return self.seen
+        return self.observed
 
     def key(self) -> int:
-        return self.course if self.course is not None else mixed((self.seed, *self.actions))
+        return self.history_hash if self.history_hash is not None else mixed((self.seed, *self.actions))
 
 
 @dataclass(frozen=True)
-class Place(_Moment):
+class TableState(_StepState):
     """A state of an environment with a transition table, or a chance node after an action."""
 
     game: TableGame
-    place: int
+    number: int
     step: int = 0
     ply: int = 0
     action: Action | None = None
@@ -124,14 +125,14 @@ class Place(_Moment):
     @property
     def outcomes(self) -> Sequence[tuple[float, int, float, bool]]:
         """The possible outcomes of the action at a chance node."""
-        return () if self.action is None else self.game.outcomes(self.place, self.action)
+        return () if self.action is None else self.game.outcomes(self.number, self.action)
 
     def chances(self) -> FloatArray:
         if self.action is None:
             raise ValueError("expected a position in which chance moves")
         return np.array([chance for chance, *_ in self.outcomes], dtype=np.float32)
 
-    def play(self, actions: Sequence[Action]) -> Place:
+    def play(self, actions: Sequence[Action]) -> TableState:
         """Returns the state after an action or an outcome; raises ValueError if it is invalid."""
         (action,) = actions
         if self.action is not None:
@@ -139,22 +140,22 @@ class Place(_Moment):
                 raise ValueError(f"expected an outcome below {len(self.outcomes)}, got {action}")
             return self._after(self.outcomes[action])
         self.game.check_action(action)
-        outcomes = self.game.outcomes(self.place, action)
+        outcomes = self.game.outcomes(self.number, action)
         if len(outcomes) == 1:
             return self._after(outcomes[0])
-        return Place(self.game, self.place, self.step, self.ply + 1, int(action))
+        return TableState(self.game, self.number, self.step, self.ply + 1, int(action))
 
-    def _after(self, outcome: tuple[float, int, float, bool]) -> Place:
-        _, place, reward, is_over = outcome
-        paid = self.game.in_units(float(reward))
-        return Place(self.game, int(place), self.step + 1, self.ply + 1, paid=paid, is_over=bool(is_over))
+    def _after(self, outcome: tuple[float, int, float, bool]) -> TableState:
+        _, number, reward, is_over = outcome
+        reward = self.game.in_units(float(reward))
+        return TableState(self.game, int(number), self.step + 1, self.ply + 1, reward=reward, is_over=bool(is_over))
 
     def observation(self, player: Player) -> FloatArray:
-        return self.game.encode(self.place)
+        return self.game.encode(self.number)
 
     def key(self) -> int:
         action = -1 if self.action is None else self.action
-        return mixed((self.place, self.step, self.ply, action, int(self.is_over), hash(self.paid)))
+        return mixed((self.number, self.step, self.ply, action, int(self.is_over), hash(self.reward)))
 
 
 class _EnvironmentGame(Game[_M]):
@@ -174,11 +175,11 @@ class _EnvironmentGame(Game[_M]):
         self._options: dict[str, Any] = {"discount": discount, "reward": reward, "steps": steps}
         self._name = name
         self.env = environments.make_environment(name)
-        space, seen = self.env.action_space, self.env.observation_space
+        space, observations = self.env.action_space, self.env.observation_space
         if not isinstance(space, spaces.Discrete):
-            raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
-        if not seen.is_np_flattenable:
-            raise UsageError(f"gymnasium:{name} cannot be searched here: expected observations of one size, got {seen}")
+            raise self._refusal(f"expected discrete actions, got {space}")
+        if not observations.is_np_flattenable:
+            raise self._refusal(f"expected observations of one size, got {observations}")
         if not 0 < reward < math.inf or not 0 < discount <= 1 or steps < 0:
             got = f"got reward={reward:g}, discount={discount:g}, steps={steps}"
             raise UsageError(f"gymnasium:{name}: expected reward > 0 and finite, discount in (0, 1], steps >= 0, {got}")
@@ -186,12 +187,12 @@ class _EnvironmentGame(Game[_M]):
         self.first_action = int(space.start)
         horizon = self.num_steps if discount == 1 else min(self.num_steps, 1 / (1 - discount))
         self._unit = reward * horizon
-        self._most = reward
+        self._max_reward = reward
         self.spec = GameSpec(
             name=f"gymnasium:{name}",
             num_players=1,
             num_actions=int(space.n),
-            observation_shape=self.encode(seen.sample()).shape,
+            observation_shape=self.encode(observations.sample()).shape,
             max_plies=self._plies_per_step() * self.num_steps,
             utility_sum=None,
             discount=discount,
@@ -212,17 +213,17 @@ class _EnvironmentGame(Game[_M]):
         """Returns a reward in units of value; raises UsageError if it is NaN or larger than expected."""
         if math.isnan(reward):
             raise self._refusal("a step gave the reward nan")
-        if abs(reward) > self._most:
+        if abs(reward) > self._max_reward:
             raise UsageError(
-                f"gymnasium:{self._name}: expected rewards up to {self._most:g}, got {reward:g}; "
+                f"gymnasium:{self._name}: expected rewards up to {self._max_reward:g}, got {reward:g}; "
                 "name the largest with ?reward="
             )
         return reward / self._unit
 
-    def encode(self, seen: Any) -> FloatArray:
+    def encode(self, observed: Any) -> FloatArray:
         """Returns an observation as a copied array of numbers."""
         space = self.env.observation_space
-        flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
+        flat = observed if isinstance(space, spaces.Box) else spaces.flatten(space, observed)
         return np.atleast_1d(np.array(flat, dtype=np.float32))
 
     def check_action(self, action: Action) -> None:
@@ -233,8 +234,8 @@ class _EnvironmentGame(Game[_M]):
     def _reset(self, seed: int) -> tuple[Any, Any]:
         """Returns a freshly reset copy of the environment, and its first observation."""
         env, _ = environments.copied(self.env)
-        seen, _ = env.reset(seed=int(seed) % 2**31)
-        return env, seen
+        observed, _ = env.reset(seed=int(seed) % 2**31)
+        return env, observed
 
     @abstractmethod
     def _plies_per_step(self) -> int:
@@ -252,8 +253,8 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
     """An environment that is copied for each step, and whose steps draw no random numbers."""
 
     def initial_state(self, seed: int = 0) -> Episode:
-        env, seen = self._reset(seed)
-        return Episode(self, env, int(seed), (), self.encode(seen))
+        env, observed = self._reset(seed)
+        return Episode(self, env, int(seed), (), self.encode(observed))
 
     def parse_state(self, text: str) -> Episode:
         """Returns the episode written as seed and actions, `7: 0 1 1`."""
@@ -271,8 +272,8 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
     def render(self, state: Episode) -> str:
         space = self.env.observation_space
         # Some spaces can unflatten integers, but not the same numbers as floats.
-        seen = state.seen.astype(spaces.flatten_space(space).dtype)
-        return f"step {state.ply}: {spaces.unflatten(space, seen)}"
+        observed = state.observed.astype(spaces.flatten_space(space).dtype)
+        return f"step {state.ply}: {spaces.unflatten(space, observed)}"
 
     def pack(self, states: Sequence[Episode]) -> Packed:
         """Returns the texts, each with its observation unless that is large, so that reading them makes no steps."""
@@ -295,18 +296,19 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
 
     def _row(self, state: Episode) -> bytes:
         text = self.format_state(state).encode()
-        if state.seen.size > MAX_KEPT:
+        if state.observed.size > MAX_STORED_SIZE:
             return text
-        return text + b"\0" + _LAST.pack(state.paid, state.is_over) + state.seen.astype("<f4").tobytes()
+        return text + b"\0" + _LAST_STEP.pack(state.reward, state.is_over) + state.observed.astype("<f4").tobytes()
 
     def _episode(self, row: bytes) -> Episode:
         text, is_whole, rest = row.partition(b"\0")
         if not is_whole:
             return self.parse_state(text.decode())
         seed, actions = text.split(b":")
-        paid, is_over = _LAST.unpack_from(rest)
-        seen = np.frombuffer(rest, dtype="<f4", offset=_LAST.size).reshape(self.spec.observation_shape)
-        return Episode(self, None, int(seed), tuple(map(int, actions.split())), seen, paid=paid, is_over=is_over)
+        reward, is_over = _LAST_STEP.unpack_from(rest)
+        observed = np.frombuffer(rest, dtype="<f4", offset=_LAST_STEP.size).reshape(self.spec.observation_shape)
+        played = tuple(map(int, actions.split()))
+        return Episode(self, None, int(seed), played, observed, reward=reward, is_over=is_over)
 
     def _plies_per_step(self) -> int:
         return 1
@@ -325,13 +327,13 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
             for _ in range(min(self.num_steps, environments.NUM_STEPS)):
                 action = self.first_action + int(rng.integers(self.spec.num_actions))
                 try:
-                    told, again = self._told(env.step(action)), self._told(twin.step(action))
+                    outcome, repeated = self._outcome(env.step(action)), self._outcome(twin.step(action))
                 except Exception as error:
                     raise self._refusal(f"calling step() failed: {first_line(error)}") from None
-                self.in_units(told[0])
-                if (environments.states_of(generators), environments.shared_state()) != before or again != told:
+                self.in_units(outcome[0])
+                if (environments.states_of(generators), environments.shared_state()) != before or repeated != outcome:
                     raise self.draws_numbers()
-                if told[1]:
+                if outcome[1]:
                     break
 
     def draws_numbers(self) -> UsageError:
@@ -341,12 +343,12 @@ class GymnasiumGame(_EnvironmentGame[Episode]):
             "wrappers of which the table knows not"
         )
 
-    def _told(self, step: tuple[Any, Any, bool, bool, Any]) -> tuple[float, bool, bytes]:
-        seen, reward, terminated, truncated, _ = step
-        return float(reward), bool(terminated or truncated), self.encode(seen).tobytes()
+    def _outcome(self, step: tuple[Any, Any, bool, bool, Any]) -> tuple[float, bool, bytes]:
+        observed, reward, terminated, truncated, _ = step
+        return float(reward), bool(terminated or truncated), self.encode(observed).tobytes()
 
 
-class TableGame(_EnvironmentGame[Place]):
+class TableGame(_EnvironmentGame[TableState]):
     """An environment with a transition table `P`; actions with several outcomes lead to chance nodes."""
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -356,39 +358,37 @@ class TableGame(_EnvironmentGame[Place]):
             raise UsageError(f"gymnasium:{name} cannot be searched here: its transition table (`P`) {fault}")
         super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
-    def initial_state(self, seed: int = 0) -> Place:
-        _, seen = self._reset(seed)
-        return Place(self, int(seen))
+    def initial_state(self, seed: int = 0) -> TableState:
+        return TableState(self, int(self._reset(seed)[1]))
 
-    def outcomes(self, place: int, action: Action) -> Sequence[tuple[float, int, float, bool]]:
+    def outcomes(self, number: int, action: Action) -> Sequence[tuple[float, int, float, bool]]:
         """Returns the outcomes of an action: probability, state, reward and whether the episode ends."""
-        return self.table[place][self.first_action + action]
+        return self.table[number][self.first_action + action]
 
-    def parse_state(self, text: str) -> Place:
+    def parse_state(self, text: str) -> TableState:
         """Returns the position written as six fields: state, step, ply, action or -, reward, 1 if it is over."""
         try:
-            place, step, ply, action, paid, is_over = text.split()
-            if int(place) not in self.table:
-                raise ValueError(f"there is no state {place}")
+            number, step, ply, action, reward, over = text.split()
+            if int(number) not in self.table:
+                raise ValueError(f"there is no state {number}")
             chosen = None if action == "-" else int(action)
             if chosen is not None:
                 self.check_action(chosen)
-            if int(step) < 0 or int(ply) < int(step) or not math.isfinite(float(paid)) or is_over not in ("0", "1"):
+            if int(step) < 0 or int(ply) < int(step) or not math.isfinite(float(reward)) or over not in ("0", "1"):
                 raise ValueError("expected steps from 0, at least as many plies, finite rewards, and 0 or 1 last")
-            return Place(self, int(place), int(step), int(ply), chosen, paid=float(paid), is_over=is_over == "1")
+            return TableState(self, int(number), int(step), int(ply), chosen, reward=float(reward), is_over=over == "1")
         except ValueError as error:
             raise ValueError(f"expected six numbers such as '0 3 5 - 0.0 0', got {text!r}: {error}") from None
 
-    def format_state(self, state: Place) -> str:
+    def format_state(self, state: TableState) -> str:
         action = "-" if state.action is None else state.action
-        return f"{state.place} {state.step} {state.ply} {action} {state.paid!r} {int(state.is_over)}"
+        return f"{state.number} {state.step} {state.ply} {action} {state.reward!r} {int(state.is_over)}"
 
-    def render(self, state: Place) -> str:
-        return f"step {state.step}: state {state.place}"
+    def render(self, state: TableState) -> str:
+        return f"step {state.step}: state {state.number}"
 
     def _plies_per_step(self) -> int:
-        has_chance = any(len(ways) > 1 for row in self.table.values() for ways in row.values())
-        return 1 + has_chance
+        return 1 + any(len(outcomes) > 1 for row in self.table.values() for outcomes in row.values())
 
     def _check_steps(self) -> None:
         """Raises UsageError if the table has larger rewards than declared, or steps deviate from it."""
@@ -397,15 +397,15 @@ class TableGame(_EnvironmentGame[Place]):
             raise self._refusal(f"its transition table (`P`) {fault}")
 
     def _largest_reward(self) -> float:
-        return max(abs(float(paid)) for row in self.table.values() for ways in row.values() for _, _, paid, _ in ways)
+        rows = (outcomes for row in self.table.values() for outcomes in row.values())
+        return max(abs(float(reward)) for outcomes in rows for _, _, reward, _ in outcomes)
 
 
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> Game:
     """Returns an environment as a game; `reward` 0 means the largest in a table, or 1 without one."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
-    return (GymnasiumGame if environments.table_of(environments.make_environment(name)) is None else TableGame)(
-        name, **options
-    )
+    game_type = GymnasiumGame if environments.table_of(environments.make_environment(name)) is None else TableGame
+    return game_type(name, **options)
 
 
 @hookimpl

@@ -67,23 +67,23 @@ def table_of(env: Any) -> Any:
 def fault_of(table: Mapping[int, Any], env: Any) -> str | None:
     """Returns why the transition table of an environment cannot be searched, or None if it can."""
     actions = _actions_of(env)
-    rows = [ways for row in table.values() for ways in row.values()]
-    goes_on = {state for ways in rows for _, state, _, is_over in ways if not is_over}
-    for place, row in table.items():
+    rows = [outcomes for row in table.values() for outcomes in row.values()]
+    goes_on = {state for outcomes in rows for _, state, _, is_over in outcomes if not is_over}
+    for number, row in table.items():
         if missing := [action for action in actions if action not in row]:
-            return f"has no action {missing[0]} in state {place}"
+            return f"has no action {missing[0]} in state {number}"
         for action in actions:
-            if not row[action] and place not in goes_on:
+            if not row[action] and number not in goes_on:
                 # A state in which every episode is over needs no outcomes.
                 continue
             chances = [float(chance) for chance, *_ in row[action]]
             if not all(chance >= 0 for chance in chances) or not math.isclose(sum(chances), 1, abs_tol=TOLERANCE):
-                return f"has chances {chances} of what comes of action {action} in state {place}, expected a sum of 1"
-            for _, state, paid, is_over in row[action]:
+                return f"has chances {chances} of what comes of action {action} in state {number}, expected a sum of 1"
+            for _, state, reward, is_over in row[action]:
                 if not (state in table or (is_over and env.observation_space.contains(state))):
-                    return f"leads from {place} to {state}, no state of it"
-                if not math.isfinite(paid):
-                    return f"pays {paid} for action {action} in state {place}"
+                    return f"leads from {number} to {state}, no state of it"
+                if not math.isfinite(reward):
+                    return f"pays {reward} for action {action} in state {number}"
     return None
 
 
@@ -94,13 +94,13 @@ def fault_of_steps(table: Mapping[int, Any], env: Any, num_steps: int) -> str | 
     step = num_steps
     for i in range(NUM_PROBES * NUM_STEPS):
         if step == num_steps:
-            (place, _), step = probe.reset(seed=i), 0
+            (number, _), step = probe.reset(seed=i), 0
         action = int(rng.choice(_actions_of(env)))
-        seen, paid, is_over, *_ = probe.step(action)
-        known = {(int(state), float(reward), bool(over)) for _, state, reward, over in table[int(place)][action]}
-        if (came := (int(seen), float(paid), bool(is_over))) not in known:
-            return f"lacks what came of action {action} in state {place}: state, reward and end {came}"
-        place, step = seen, num_steps if is_over else step + 1
+        observed, reward, is_over, *_ = probe.step(action)
+        known = {(int(after), float(paid), bool(over)) for _, after, paid, over in table[int(number)][action]}
+        if (outcome := (int(observed), float(reward), bool(is_over))) not in known:
+            return f"lacks what came of action {action} in state {number}: state, reward and end {outcome}"
+        number, step = observed, num_steps if is_over else step + 1
     return None
 
 
@@ -137,8 +137,10 @@ def states_of(generators: Sequence[Any]) -> tuple[Any, ...]:
 
     NumPy's global one is not included: reading its state takes as long as a step of a small environment.
     """
-    own = [one.getstate() if isinstance(one, random.Random) else one.state for one in generators]
-    return pickle.dumps(own), random.getstate()
+    states = [
+        generator.getstate() if isinstance(generator, random.Random) else generator.state for generator in generators
+    ]
+    return pickle.dumps(states), random.getstate()
 
 
 def shared_state() -> bytes:

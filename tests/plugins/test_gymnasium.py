@@ -391,7 +391,7 @@ def test_a_packed_episode_is_played_again_only_where_a_step_is_asked_for(monkeyp
         assert views.legal_mask().all(axis=1).tolist() == [True] * 4 + [False]
     for state, (again, _) in zip(states, views, strict=True):
         assert (again.key(), again.rewards()) == (state.key(), state.rewards())
-    assert np.array_equal(views[1].state.play([2]).seen, states[1].play([2]).seen)
+    assert np.array_equal(views[1].state.play([2]).observed, states[1].play([2]).observed)
     assert game.render(views[2].state) == game.render(states[2])
 
 
@@ -411,10 +411,10 @@ def test_rows_that_are_texts_alone_are_read(monkeypatch: pytest.MonkeyPatch) -> 
     game = moemcts_gymnasium.make("CartPole-v1", steps=9)
     state = game.initial_state(3).play([0]).play([1])
     # As datasets held them at first, and do where observations are large.
-    monkeypatch.setattr(moemcts_gymnasium, "MAX_KEPT", 3)
+    monkeypatch.setattr(moemcts_gymnasium, "MAX_STORED_SIZE", 3)
     packed = game.pack([state])
     assert bytes(packed.data) == b"3: 0 1"
-    assert np.array_equal(game.unpack(packed, np.zeros(1, np.int64)).observations()[0], state.seen)
+    assert np.array_equal(game.unpack(packed, np.zeros(1, np.int64)).observations()[0], state.observed)
 
 
 def test_a_search_that_knows_rewards_alone_balances_the_pole_for_a_while() -> None:
