@@ -39,13 +39,13 @@ _DRAWN_EARLY = Idle(temperature_plies=(0,))
 
 _OFF = (None, False, 0, "puct")
 """Values that turn a setting off."""
-_COUNTED: dict[str, tuple[tuple[str, ...], str]] = {
+_NEEDS_LIMIT: dict[str, tuple[tuple[str, ...], str]] = {
     "root": (("simulations",), "divides them among the root's actions"),
     "stop_tolerance": (("simulations",), "asks what the rest of them would change"),
     "smart_pruning": (("simulations", "nodes"), "asks what is left of them"),
 }
 """Settings that need one of the named limits, which have to be counts, and why."""
-_ALONE: dict[str, dict[str, str]] = {
+_INCOMPATIBLE: dict[str, dict[str, str]] = {
     "root": {
         "forced_playouts": "which plans all simulations",
         "stop_tolerance": "which plans all simulations",
@@ -166,20 +166,23 @@ class SearchConfig(Section):
     """Whether the subtree below the moves played is reused for the next move."""
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Self:
+    def _check_combination(self) -> Self:
         if self.simulations is None and self.nodes is None and self.seconds is None:
             raise ValueError("expected a limit: simulations, nodes or seconds")
         idle = dict(self.idle())
-        asked = {name: value for name, value in self if value not in _OFF and name not in idle}
-        for name in (name for name in _ALONE if name in asked):
-            beside = f"with {name}={format_value(asked[name])}"
-            without = f"{name}={format_value(type(self).model_fields[name].default)} does without it"
-            limits, why = _COUNTED[name]
+        active = {name: value for name, value in self if value not in _OFF and name not in idle}
+        for name, incompatible in _INCOMPATIBLE.items():
+            if name not in active:
+                continue
+            condition = f"with {name}={format_value(active[name])}"
+            hint = f"{name}={format_value(type(self).model_fields[name].default)} does without it"
+            limits, reason = _NEEDS_LIMIT[name]
             if all(getattr(self, limit) is None for limit in limits):
-                raise ValueError(f"expected {' or '.join(limits)} {beside}, which {why}; {without}")
-            for other in (other for other in _ALONE[name] if other in asked):
-                why, got = _ALONE[name][other], f"{other}={format_value(asked[other])}"
-                raise ValueError(f"expected no {other} {beside}, {why}, got {got}; {without}")
+                raise ValueError(f"expected {' or '.join(limits)} {condition}, which {reason}; {hint}")
+            for other, reason in incompatible.items():
+                if other in active:
+                    got = f"{other}={format_value(active[other])}"
+                    raise ValueError(f"expected no {other} {condition}, {reason}, got {got}; {hint}")
         return self
 
     def exploration(self, visits: float) -> float:
@@ -229,11 +232,11 @@ class SearchConfig(Section):
         )
 
     @property
-    def most_simulations(self) -> int | None:
+    def max_simulations(self) -> int | None:
         """The maximum number of simulations: twice the nodes if only these are limited, as in CrazyAra."""
         return 2 * self.nodes if self.simulations is None and self.nodes is not None else self.simulations
 
-    def untried(self, mean: float, tried_prior: float) -> float:
+    def first_play_value(self, mean: float, tried_prior: float) -> float:
         """Returns the value of an untried action, given the node's mean value and the sum of its visited priors."""
         parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
         return parent * mean + offset - reduction * math.sqrt(max(tried_prior, 0.0))
@@ -244,10 +247,10 @@ class SearchConfig(Section):
         fields = type(self).model_fields.items()
         options = {name: getattr(self, name) for name, field in fields if NOT_FOR_TREES not in field.metadata}
         return options | {
-            "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), self.most_simulations),
+            "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), self.max_simulations),
             "unpruning": None if self.unpruning is None else astuple(self.unpruning),
             "early_end": None if self.early_end is None else astuple(self.early_end),
-            "simulations": self.most_simulations,
+            "simulations": self.max_simulations,
             "fpu_parent": parent,
             "fpu_offset": offset,
             "fpu_reduction": reduction,

@@ -40,9 +40,9 @@ class Search:
         self._opponents = opponents
         self._native = game.search_type()(game, config.options(game.spec))
         self._lawful = Lawful(game.spec)
-        self._randomness: dict[tuple[int, Player], np.random.Generator] = {}
+        self._rngs: dict[tuple[int, Player], np.random.Generator] = {}
         self._seeds: Sequence[int] = ()
-        self._asks_outside = False
+        self._has_python_opponents = False
 
     def reset(
         self,
@@ -61,13 +61,15 @@ class Search:
         None for all worth searching; such a root neither reuses a tree nor can be reused. Raises ValueError if the
         viewing player is not active, or if root actions are empty or illegal, and UnlawfulGame as `select` does.
         """
-        restricted = root_actions and [None if given is None else _actions(given) for given in root_actions]
-        self._randomness = {}
+        restricted = root_actions and [
+            None if actions is None else _checked_actions(actions) for actions in root_actions
+        ]
+        self._rngs = {}
         self._seeds = seeds
-        others = [self._others(int(player)) for player in roots.players()]
-        self._asks_outside = any(outside for _, outside in others)
+        opponents = [self._opponents_against(int(player)) for player in roots.players()]
+        self._has_python_opponents = any(in_python for _, in_python in opponents)
         with self._lawful:
-            self._native.reset(roots, seeds, others, kept, restricted)
+            self._native.reset(roots, seeds, opponents, kept, restricted)
 
     def limit(self, simulations: int) -> None:
         """Sets the number of simulations per tree, until the next reset, in place of the configured one.
@@ -89,11 +91,11 @@ class Search:
             with self._lawful:
                 views: Views = self._native.select()
             try:
-                goes_on = self._asks_outside and self._reply() and not len(views)
+                must_select_again = self._has_python_opponents and self._reply() and not len(views)
             except BaseException:
                 self._native.fail()
                 raise
-            if not goes_on:
+            if not must_select_again:
                 return views
 
     def backup(self, evaluation: Evaluation, rows: IntArray | None = None) -> None:
@@ -160,20 +162,22 @@ class Search:
         """Numbers of batches and of views selected since the last reset."""
         return tuple(self._native.counts)
 
-    def _others(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[tuple[Player, Agent]]]:
-        modelled, outside = [], []
+    def _opponents_against(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[tuple[Player, Agent]]]:
+        """Returns the opponents of a player: native agents, which the tree asks itself, and those in Python."""
+        native_agents, python_agents = [], []
         for player in range(self.game.spec.num_players):
             agent = opponent_of(self._opponents, player)
             if agent is None or player == viewer:
                 continue
             native = getattr(agent, "native", None)
             if native is None:
-                outside.append((player, agent))
+                python_agents.append((player, agent))
             else:
-                modelled.append((player, native))
-        return modelled, outside
+                native_agents.append((player, native))
+        return native_agents, python_agents
 
     def _reply(self) -> bool:
+        """Passes replies of opponents in Python to the trees that wait for them; returns whether there were any."""
         views, trees = self._native.awaiting()
         if not len(views):
             return False
@@ -188,17 +192,17 @@ class Search:
         return True
 
     def _rng(self, tree: int, player: Player) -> np.random.Generator:
-        if (tree, player) not in self._randomness:
-            self._randomness[tree, player] = np.random.default_rng([int(self._seeds[tree]), player])
-        return self._randomness[tree, player]
+        if (tree, player) not in self._rngs:
+            self._rngs[tree, player] = np.random.default_rng([int(self._seeds[tree]), player])
+        return self._rngs[tree, player]
 
 
-def _actions(given: Sequence[Action]) -> list[Action]:
+def _checked_actions(actions: Sequence[Action]) -> list[Action]:
     """Returns the actions as Python integers; raises ValueError unless they fit in 32 bits."""
-    for action in given:
+    for action in actions:
         if not isinstance(action, Integral) or not 0 <= action <= LARGEST_U32:
             raise ValueError(f"expected root actions to be 32-bit whole numbers, got {action}")
-    return [int(action) for action in given]
+    return [int(action) for action in actions]
 
 
 def _warn_of_memory(agent: Agent) -> None:

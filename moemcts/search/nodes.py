@@ -61,10 +61,10 @@ Path = list[tuple[Node, tuple[int, ...]]]
 
 def untried_value(node: Node, seat: SeatStatistics, config: SearchConfig) -> float:
     """Returns the value of an untried action for a player."""
-    return config.untried(seat.value_sum / node.visits, seat.visited_prior)
+    return config.first_play_value(seat.value_sum / node.visits, seat.visited_prior)
 
 
-def drawn(chances: Sequence[float], number: float) -> int:
+def sample_outcome(chances: Sequence[float], number: float) -> int:
     """Returns the index of the outcome that a uniform number in [0, 1) samples from the probabilities."""
     last = 0
     for i, chance in enumerate(chances):

@@ -82,7 +82,7 @@ class ReferenceSearch:
         for leaf, path in self.pending:
             for seat in leaf.seats:
                 seat.priors = nodes.priors_of(evaluation.logits[row], seat.actions, self.config)
-                self._note_value(leaf, seat.player, np.atleast_1d(evaluation.value[row]))
+                self._add_value(leaf, seat.player, np.atleast_1d(evaluation.value[row]))
                 row += 1
             if leaf is self.root:
                 self._add_noise(leaf)
@@ -92,7 +92,7 @@ class ReferenceSearch:
                 self._finish(leaf, path, held=1)
         self.pending = []
 
-    def go_on(self, node: Node, *, seed: int) -> None:
+    def continue_from(self, node: Node, *, seed: int) -> None:
         """Begins a new search at an evaluated node of the tree, and keeps what is below it, as `reuse` does.
 
         Noise is mixed into the priors that the node has.
@@ -100,11 +100,11 @@ class ReferenceSearch:
         self.rng, self.root = SplitMix64(seed), node
         self.num_simulations = self.num_scouts = self.num_nodes = 0
         self.foreseen = []
-        kept = [node]
-        for one in kept:
-            kept += one.children.values()
-            one.scouts = 0
-        self.num_nodes = len(kept)
+        subtree = [node]
+        for descendant in subtree:
+            subtree += descendant.children.values()
+            descendant.scouts = 0
+        self.num_nodes = len(subtree)
         self._add_noise(node)
 
     def visits(self, player: Player) -> dict[Action, int]:
@@ -119,9 +119,9 @@ class ReferenceSearch:
             return False
         if self._is_foreseen() or (self.config.nodes is not None and self.num_nodes >= self.config.nodes):
             return True
-        if self.config.most_simulations is None:
+        if self.config.max_simulations is None:
             return False
-        left = self.config.most_simulations - self.num_simulations
+        left = self.config.max_simulations - self.num_simulations
         return left <= self._num_held() or (self.config.smart_pruning and self._is_move_certain(left))
 
     def _num_held(self) -> int:
@@ -140,14 +140,14 @@ class ReferenceSearch:
             return True
         while True:
             chosen = tuple(self._choose(node, seat) for seat in node.seats)
-            outcome = (nodes.drawn(node.chances, self.rng.uniform()),) if node.chances else ()
+            outcome = (nodes.sample_outcome(node.chances, self.rng.uniform()),) if node.chances else ()
             replies = self._replies(node.state) if self.config.replies == "drawn" else node.replies
-            way = chosen + outcome + (tuple(replies.values()) if self.config.replies == "drawn" else ())
-            is_known = way in node.children
+            edge = chosen + outcome + (tuple(replies.values()) if self.config.replies == "drawn" else ())
+            is_known = edge in node.children
             if not is_known:
-                node.children[way] = self._grow(node, chosen, outcome, replies)
+                node.children[edge] = self._make_child(node, chosen, outcome, replies)
             path.append((node, chosen))
-            node = node.children[way]
+            node = node.children[edge]
             if not is_known and self._solves():
                 renumber(node, path)
             if node.plies_left is not None:
@@ -233,10 +233,15 @@ class ReferenceSearch:
         """Returns the index of the action that the schedule of the Gumbel root tries next."""
         noise, schedule = self.plans[seat.player]
         evaluation = float(self.root.values[seat.player])
-        found = logits(gumbel, seat.visits, seat.value_sums, seat.priors.tolist(), evaluation)
+        improved_logits = logits(gumbel, seat.visits, seat.value_sums, seat.priors.tolist(), evaluation)
         tried = [n + waiting for n, waiting in zip(seat.visits, seat.in_flight, strict=True)]
         return planned(
-            schedule, self.num_simulations + self._num_held(), noise, found, tried, self._lost(self.root, seat)
+            schedule,
+            self.num_simulations + self._num_held(),
+            noise,
+            improved_logits,
+            tried,
+            self._lost(self.root, seat),
         )
 
     def _lost(self, node: Node, seat: SeatStatistics) -> list[bool]:
@@ -257,7 +262,7 @@ class ReferenceSearch:
         node, path = self.root, Path()
         while chosen := nearest_win(node, is_sorted=node is not self.root or self.gumbel is None):
             if chosen not in node.children:
-                node.children[chosen] = self._grow(node, chosen, (), {})
+                node.children[chosen] = self._make_child(node, chosen, (), {})
                 renumber(node.children[chosen], [*path, (node, chosen)])
             path.append((node, chosen))
             node = node.children[chosen]
@@ -278,7 +283,7 @@ class ReferenceSearch:
         """Returns whether the solver applies: two-player zero-sum games in which both players are searched."""
         return self.config.solver and self.spec.num_players == 2 and self.spec.utility_sum == 0 and not self.opponents
 
-    def _grow(
+    def _make_child(
         self, node: Node, chosen: Sequence[int], outcome: Sequence[int], replies: Mapping[Player, Action]
     ) -> Node:
         actions = dict(replies)
@@ -298,7 +303,7 @@ class ReferenceSearch:
     def _node(
         self,
         state: State,
-        given: Mapping[Player, Sequence[Action]] = MappingProxyType({}),
+        root_actions: Mapping[Player, Sequence[Action]] = MappingProxyType({}),
         steps: Sequence[tuple[Float64s, Float64s]] = (),
     ) -> Node:
         """Returns a new node, after playing through positions where only opponents with stored replies move."""
@@ -321,7 +326,9 @@ class ReferenceSearch:
             steps += self._steps(before, state)
         node = Node(state, nothing, replies=replies, steps=steps, is_pending=bool(searched))
         for player in searched:
-            actions = sorted(given[player]) if player in given else list(map(int, state.search_actions(player)))
+            actions = (
+                sorted(root_actions[player]) if player in root_actions else list(map(int, state.search_actions(player)))
+            )
             n = len(actions)
             node.seats.append(
                 SeatStatistics(player, actions, np.zeros(n, dtype=np.float32), [0] * n, [0] * n, [0.0] * n)
@@ -332,7 +339,7 @@ class ReferenceSearch:
         searched = [player for player in range(self.spec.num_players) if player not in self.opponents]
         return not state.active_players or all(state.is_decided(player) for player in searched)
 
-    def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
+    def _add_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
         """Sets a player's value from its own view; values of other players are means over all views, unless decided."""
         viewers = {seat.player for seat in leaf.seats}
         others = [player for player in range(self.spec.num_players) if player not in viewers]

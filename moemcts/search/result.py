@@ -128,7 +128,7 @@ def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str,
 
 def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> IntArray:
     """Returns the predicted visits of a root's actions after the remaining simulations, `[n]`."""
-    untried = config.untried(float(raw["value"]), float(raw["priors"][raw["visits"] > 0].sum()))
+    untried = config.first_play_value(float(raw["value"]), float(raw["priors"][raw["visits"] > 0].sum()))
     visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
     known = (visits, value_sums, priors, _lost(raw).tolist())
     num_more = max(rule.simulations - int(raw["num_simulations"]), 0)

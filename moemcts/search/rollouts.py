@@ -56,9 +56,9 @@ class TruncatedRollouts(EvaluatorWrapper):
         self._game = game
         super().__init__(evaluator)
         self._plies = plies
-        found = [opponent_of(agents, player) for player in range(game.spec.num_players)]
-        nobody = RandomAgent()
-        self._agents: list[Agent] = [nobody if agent is None else agent for agent in found]
+        by_seat = [opponent_of(agents, player) for player in range(game.spec.num_players)]
+        random_agent = RandomAgent()
+        self._agents: list[Agent] = [random_agent if agent is None else agent for agent in by_seat]
         self._hears_policy = uses_policy
         self._seed = seed
         self._num_axes: int | None = None
@@ -71,14 +71,15 @@ class TruncatedRollouts(EvaluatorWrapper):
         spec = self._game.spec
         ends = self.roll_out(views)
         value, scales = (from_own_seats(table, views.players()) for table in (ends.paid, ends.scales))
-        going_on = np.flatnonzero(scales[:, 0])
-        if len(going_on) or self._num_axes is None:
-            further = self._evaluator.evaluate(ends.views.take(going_on) if len(going_on) else views.take([0])).value
-            self._num_axes = further.ndim
+        undecided = np.flatnonzero(scales[:, 0])
+        if len(undecided) or self._num_axes is None:
+            end_views = ends.views.take(undecided) if len(undecided) else views.take([0])
+            end_value = self._evaluator.evaluate(end_views).value
+            self._num_axes = end_value.ndim
         if self._num_axes == 1:
             value, scales = value[:, 0], scales[:, 0]
-        if len(going_on):
-            value[going_on] += scales[going_on] * further
+        if len(undecided):
+            value[undecided] += scales[undecided] * end_value
         if self._hears_policy:
             logits = self._evaluator.evaluate(views).logits
         else:
@@ -91,27 +92,27 @@ class TruncatedRollouts(EvaluatorWrapper):
         natives = [getattr(agent, "native", None) for agent in agents]
         if can_roll_out(views) and all(native or not agent for agent, native in zip(agents, natives, strict=True)):
             return Ends(*views.roll_out(self._plies, natives, self._seed, discount=self._game.spec.discount))
-        return self._played_out(views)
+        return self._roll_out_in_batches(views)
 
-    def _played_out(self, views: Views) -> Ends:
+    def _roll_out_in_batches(self, views: Views) -> Ends:
         """Does what `roll_out` of native views does, asking agents about all positions in batches."""
-        games = [_Rollout(self._game, state, viewer, self._plies, self._seed) for state, viewer in views]
-        while going_on := [game for game in games if not game.is_over]:
-            asked = [(game, player) for game in going_on for player in game.players]
-            chosen = iter(self._chosen(asked))
-            for game in going_on:
-                game.play({player: next(chosen) for player in game.players})
-        paid = np.array([game.paid for game in games], dtype=np.float32).reshape(len(games), -1)
-        scales = np.array([game.scales for game in games], dtype=np.float32).reshape(paid.shape)
-        return Ends(self._game.views([(game.state, game.viewer) for game in games]), paid, scales)
+        rollouts = [_Rollout(self._game, state, viewer, self._plies, self._seed) for state, viewer in views]
+        while running := [rollout for rollout in rollouts if not rollout.is_over]:
+            movers = [(rollout, player) for rollout in running for player in rollout.players]
+            actions = iter(self._choose_actions(movers))
+            for rollout in running:
+                rollout.play({player: next(actions) for player in rollout.players})
+        paid = np.array([rollout.paid for rollout in rollouts], dtype=np.float32).reshape(len(rollouts), -1)
+        scales = np.array([rollout.scales for rollout in rollouts], dtype=np.float32).reshape(paid.shape)
+        return Ends(self._game.views([(rollout.state, rollout.viewer) for rollout in rollouts]), paid, scales)
 
-    def _chosen(self, asked: Sequence[tuple[_Rollout, Player]]) -> list[Action]:
+    def _choose_actions(self, movers: Sequence[tuple[_Rollout, Player]]) -> list[Action]:
         """Returns the actions that agents choose for players of rollouts."""
-        if not asked:
+        if not movers:
             return []
-        positions = self._game.views([(game.state, player) for game, player in asked])
-        seats = [game.seats[player] for game, player in asked]
-        return replies([self._agents[player] for _, player in asked], positions, seats)
+        views = self._game.views([(rollout.state, player) for rollout, player in movers])
+        seats = [rollout.seats[player] for rollout, player in movers]
+        return replies([self._agents[player] for _, player in movers], views, seats)
 
 
 class _Rollout:
@@ -125,11 +126,11 @@ class _Rollout:
         self._spec = game.spec
         self._plies_left = plies
         key = unsigned_key(state.key(), game.spec.name)
-        sources = np.random.SeedSequence([seed, key, viewer]).spawn(game.spec.num_players + 1)
-        self.seats = [Seat(player, np.random.default_rng(one)) for player, one in enumerate(sources[1:])]
-        self._chance = np.random.default_rng(sources[0])
+        chance_seed, *seeds = np.random.SeedSequence([seed, key, viewer]).spawn(game.spec.num_players + 1)
+        self.seats = [Seat(player, np.random.default_rng(seed)) for player, seed in enumerate(seeds)]
+        self._chance = np.random.default_rng(chance_seed)
         self.is_over = False
-        self._look()
+        self._check_end()
 
     @property
     def players(self) -> Sequence[Player]:
@@ -145,9 +146,9 @@ class _Rollout:
         self._plies_left -= 1
         self.paid += self.scales * per_player(self._spec, "rewards", self.state.rewards())
         self.scales *= discounts(before, self.state, self._spec.discount, len(self.scales))
-        self._look()
+        self._check_end()
 
-    def _look(self) -> None:
+    def _check_end(self) -> None:
         """Ends the rollout if the viewing player's return is decided, or if it is to move after the last ply."""
         active = self.state.active_players
         check_players(self._spec, active)
@@ -155,8 +156,8 @@ class _Rollout:
         self.is_over = is_decided or (self._plies_left <= 0 and self.viewer in active)
         if not self.is_over:
             check_length(self._spec, self.state)
-        if self.is_over:
-            players = range(len(self.paid))
-            final = [player for player in players if is_decided or self.state.is_decided(player)]
-            self.paid[final] += (self.scales * returns_of(self._spec, self.state))[final]
-            self.scales[final] = 0
+            return
+        players = range(len(self.paid))
+        decided = [player for player in players if is_decided or self.state.is_decided(player)]
+        self.paid[decided] += (self.scales * returns_of(self._spec, self.state))[decided]
+        self.scales[decided] = 0

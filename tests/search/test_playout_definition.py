@@ -15,7 +15,7 @@ from searching_for_tests import varied_trees
 
 from moemcts.game import CHANCE, Action, GameSpec, Player, State, discounts
 from moemcts.native import playout_search
-from moemcts.search.nodes import drawn
+from moemcts.search.nodes import sample_outcome
 from moemcts.splitmix import SplitMix64
 
 
@@ -114,7 +114,7 @@ class Uct:
         players = state.active_players
         if players == (CHANCE,):
             chances = [float(np.float32(chance)) for chance in state.chances()]
-            return [state.legal_actions(CHANCE)[drawn(chances, self.rng.uniform())]]
+            return [state.legal_actions(CHANCE)[sample_outcome(chances, self.rng.uniform())]]
         return [chosen[player] if player in chosen else self.any_of(state.legal_actions(player)) for player in players]
 
     def any_of(self, actions: Sequence[Action]) -> Action:

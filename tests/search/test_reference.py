@@ -139,7 +139,7 @@ def test_kept_trees_are_gone_on_with_like_the_definition(rules, options, seed, d
             break
         node = data.draw(st.sampled_from(following))
         root = node.state
-        expected.go_on(node, seed=seed)
+        expected.continue_from(node, seed=seed)
         run_reference(expected, game, evaluator)
 
 
