@@ -33,7 +33,7 @@ from moemcts.game import Game
 from moemcts.learn.inference.backends import Inference
 from moemcts.learn.inference.evaluators import make_evaluator, resolve
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.learn.loop.games import Cast, Counts, play_games
+from moemcts.learn.loop.games import AgentPool, Counts, play_games
 from moemcts.learn.loop.players import SelfPlayAgent, TimedEvaluator, Usage
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
@@ -95,8 +95,8 @@ class Subject:
         """Plays games endlessly, in `in_flight` groups, until `on_progress` raises."""
         config = GamesConfig(parallel=in_flight * self.num_trees, in_flight=in_flight, random_plies=20)
         agent = SelfPlayAgent(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
-        cast = Cast(newest=agent)
-        play_games(self.game, cast, config, range(10**9), generation=1, seed=0, on_progress=on_progress)
+        agents = AgentPool(newest=agent)
+        play_games(self.game, agents, config, range(10**9), generation=1, seed=0, on_progress=on_progress)
 
 
 def rows(name: str, seconds: float) -> list[dict[str, object]]:

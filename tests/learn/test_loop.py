@@ -17,7 +17,7 @@ from moemcts.errors import AgentFailure, MoemctsError
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Views
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.learn.loop.games import Cast, Played, generation_of, play_chunks, play_games
+from moemcts.learn.loop.games import AgentPool, PlayedGames, generation_of, play_chunks, play_games
 from moemcts.learn.loop.players import SelfPlayAgent
 from moemcts.plugins import plugins
 from moemcts.runs.selfplay.games import chunk_bytes, done_before, read_chunk
@@ -31,24 +31,24 @@ def self_player(**options: Any) -> SelfPlayAgent:
     return SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SEARCH, **options)
 
 
-def played(cast: Cast, numbers: range = range(12), *, generation: int = 1, **config: Any) -> Played:
+def played(agents: AgentPool, numbers: range = range(12), *, generation: int = 1, **config: Any) -> PlayedGames:
     settings = GamesConfig(**{"games": 12, "parallel": 4, **config})
-    return play_games(TICTACTOE, cast, settings, numbers, generation=generation, seed=3)
+    return play_games(TICTACTOE, agents, settings, numbers, generation=generation, seed=3)
 
 
 @pytest.fixture(scope="module")
-def games() -> Played:
-    return played(Cast(newest=self_player()))
+def games() -> PlayedGames:
+    return played(AgentPool(newest=self_player()))
 
 
-def equal(one: Played, other: Played) -> bool:
+def equal(one: PlayedGames, other: PlayedGames) -> bool:
     ours, theirs = one.arrays(), other.arrays()
     return ours.keys() == theirs.keys() and all(
         np.array_equal(ours[key], theirs[key], equal_nan=ours[key].dtype.kind == "f") for key in ours
     )
 
 
-def test_games_on_disk_of_which_a_bit_has_changed_are_played_again(games: Played, tmp_path: Path) -> None:
+def test_games_on_disk_of_which_a_bit_has_changed_are_played_again(games: PlayedGames, tmp_path: Path) -> None:
     whole, changed = (tmp_path / name for name in ("0.safetensors", "1.safetensors"))
     content = chunk_bytes(games)
     whole.write_bytes(content)
@@ -58,14 +58,14 @@ def test_games_on_disk_of_which_a_bit_has_changed_are_played_again(games: Played
     assert [path.exists() for path in (whole, changed)] == [True, False]
 
 
-def test_games_do_not_depend_on_how_many_are_played_side_by_side(games: Played) -> None:
-    assert equal(games, played(Cast(newest=self_player()), parallel=12))
+def test_games_do_not_depend_on_how_many_are_played_side_by_side(games: PlayedGames) -> None:
+    assert equal(games, played(AgentPool(newest=self_player()), parallel=12))
 
 
 @pytest.mark.parametrize(("in_flight", "options"), [(2, {}), (3, {"full_share": 0.5}), (64, {})])
 def test_games_do_not_depend_on_how_many_groups_are_in_flight(in_flight: int, options: dict[str, Any]) -> None:
-    expected = played(Cast(newest=self_player(**options)))
-    assert equal(expected, played(Cast(newest=self_player(**options)), in_flight=in_flight))
+    expected = played(AgentPool(newest=self_player(**options)))
+    assert equal(expected, played(AgentPool(newest=self_player(**options)), in_flight=in_flight))
 
 
 def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluated() -> None:
@@ -84,17 +84,17 @@ def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluat
             return evaluation
 
     agent = SelfPlayAgent(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
-    played(Cast(newest=agent), parallel=8, in_flight=2)
+    played(AgentPool(newest=agent), parallel=8, in_flight=2)
     assert threads.isdisjoint({threading.main_thread()})
     assert len(threads) == 1
     assert max(most) == 4
 
 
-def test_games_do_not_depend_on_what_chunk_they_are_played_in(games: Played) -> None:
-    assert equal(games.first(5), played(Cast(newest=self_player()), range(5)))
+def test_games_do_not_depend_on_what_chunk_they_are_played_in(games: PlayedGames) -> None:
+    assert equal(games.first(5), played(AgentPool(newest=self_player()), range(5)))
 
 
-def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: Played) -> None:
+def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: PlayedGames) -> None:
     rounds: list[int] = []
 
     class Counted(UniformEvaluator):
@@ -102,18 +102,18 @@ def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: P
             rounds.append(len(views))
             return super().evaluate(views)
 
-    def play(*chunks: range) -> list[tuple[int, Played]]:
+    def play(*chunks: range) -> list[tuple[int, PlayedGames]]:
         rounds.clear()
         agent = SelfPlayAgent(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
         config = GamesConfig(parallel=4)
-        return list(play_chunks(TICTACTOE, Cast(newest=agent), config, chunks, generation=1, seed=3))
+        return list(play_chunks(TICTACTOE, AgentPool(newest=agent), config, chunks, generation=1, seed=3))
 
     chunks = (range(3), range(3, 4), range(4, 12))
     found = play(*chunks)
     in_chunks = len(rounds)
     assert [chunk for chunk, _ in found] == [0, 1, 2]
     for (_, played_chunk), numbers in zip(found, chunks, strict=True):
-        assert equal(played_chunk, played(Cast(newest=self_player()), numbers))
+        assert equal(played_chunk, played(AgentPool(newest=self_player()), numbers))
     play(range(12))
     assert in_chunks == len(rounds)
 
@@ -133,25 +133,25 @@ def test_games_that_are_over_keep_no_trees() -> None:
             most.append(len(alive))
             return super().act(views, seats)
 
-    played(Cast(newest=Remembers()), range(40), games=40, parallel=4)
+    played(AgentPool(newest=Remembers()), range(40), games=40, parallel=4)
     # Two players at each of four tables, and those of four games that have just ended.
     assert max(most) <= 16
 
 
-def test_files_of_games_keep_the_names_that_they_had(games: Played) -> None:
+def test_files_of_games_keep_the_names_that_they_had(games: PlayedGames) -> None:
     arrays = games.arrays()
     assert np.array_equal(arrays["game_learner"], games.seat_learned_from)
-    assert equal(Played.of_arrays(arrays), games)
+    assert equal(PlayedGames.of_arrays(arrays), games)
 
 
-def test_games_of_two_generations_differ(games: Played) -> None:
-    other = played(Cast(newest=self_player()), generation=2)
+def test_games_of_two_generations_differ(games: PlayedGames) -> None:
+    other = played(AgentPool(newest=self_player()), generation=2)
     assert not np.array_equal(games.course, other.course)
     assert set(generation_of(games.records.game)) == {1}
     assert set(generation_of(other.records.game)) == {2}
 
 
-def test_decisions_out_of_several_actions_are_learned_from(games: Played) -> None:
+def test_decisions_out_of_several_actions_are_learned_from(games: PlayedGames) -> None:
     records = games.records
     assert len(records) == games.num_samples.sum()
     assert records.visits is not None
@@ -162,7 +162,7 @@ def test_decisions_out_of_several_actions_are_learned_from(games: Played) -> Non
 
 
 def test_a_share_of_the_moves_is_searched_in_full_and_learned_from() -> None:
-    found = played(Cast(newest=self_player(full_share=0.25, fast_simulations=2)), range(40))
+    found = played(AgentPool(newest=self_player(full_share=0.25, fast_simulations=2)), range(40))
     share = len(found.records) / found.plies.sum()
     # 40 games have about 280 moves: four standard deviations are 0.10.
     assert 0.13 < share < 0.37
@@ -200,7 +200,7 @@ class Asked(UniformEvaluator):
 def test_full_and_quick_searches_remember_together() -> None:
     asked = Asked(TICTACTOE.spec)
     remembering = SEARCH.model_copy(update={"cache_size": 10_000})
-    found = played(Cast(newest=SelfPlayAgent(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
+    found = played(AgentPool(newest=SelfPlayAgent(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
     assert 0 < len(found.records) < found.plies.sum()
     assert len(set(asked.keys)) == len(asked.keys)
 
@@ -237,7 +237,7 @@ def test_forced_moves_are_searched_where_trees_are_kept() -> None:
 
 
 def test_of_games_with_others_the_newest_experts_moves_are_learned_from() -> None:
-    found = played(Cast(newest=self_player(), others=[RandomAgent()], other_share=0.5), range(30))
+    found = played(AgentPool(newest=self_player(), opponents=[RandomAgent()], opponent_share=0.5), range(30))
     alone = found.seat_learned_from >= 0
     assert 5 <= alone.sum() <= 25
     seats = {int(number): int(seat) for number, seat in zip(found.number, found.seat_learned_from, strict=True)}
@@ -247,7 +247,7 @@ def test_of_games_with_others_the_newest_experts_moves_are_learned_from() -> Non
 
 
 def test_games_begin_with_some_plies_at_random_that_are_not_learned_from() -> None:
-    found = played(Cast(newest=self_player()), range(30), random_plies=4)
+    found = played(AgentPool(newest=self_player()), range(30), random_plies=4)
     first = {}
     for game, position in zip(found.records.game, found.records.position, strict=True):
         first.setdefault(int(game), int(position))
@@ -277,11 +277,11 @@ class Broken:
 
 def test_who_fails_is_named() -> None:
     with pytest.raises(AgentFailure, match=r"^generation 3: crash: ValueError: no answer"):
-        played(Cast(newest=Broken()))
+        played(AgentPool(newest=Broken()))
 
 
 def test_who_expects_nothing_any_more_gives_up() -> None:
-    found = played(Cast(newest=Hopeless()), resign_value=0.9, resign_moves=2, played_on=0.0)
+    found = played(AgentPool(newest=Hopeless()), resign_value=0.9, resign_moves=2, played_on=0.0)
     assert (found.plies == 4).all()
     assert (found.ending == 1).all()
     assert (found.returns == [1, -1]).all()
@@ -319,14 +319,14 @@ def test_who_is_forced_to_a_move_neither_takes_heart_nor_loses_it() -> None:
             ]
 
     config = GamesConfig(games=2, resign_value=0.9, resign_moves=2, played_on=0.0)
-    found = play_games(CorridorGame(), Cast(newest=Despairs()), config, range(2), generation=1, seed=3)
+    found = play_games(CorridorGame(), AgentPool(newest=Despairs()), config, range(2), generation=1, seed=3)
     # Its moves are those after plies 1, 3, 5: the second of them is forced.
     assert found.plies.tolist() == [6, 6]
     assert found.returns.tolist() == [[1, -1], [1, -1]]
 
 
 def test_a_share_of_the_games_is_played_on() -> None:
-    found = played(Cast(newest=Hopeless()), range(40), resign_value=0.9, resign_moves=2, played_on=0.5)
+    found = played(AgentPool(newest=Hopeless()), range(40), resign_value=0.9, resign_moves=2, played_on=0.5)
     assert 8 <= (found.ending == 0).sum() <= 32
     assert (found.resigner[found.ending == 0] == 1).all()
     assert (found.resigner[found.ending == 1] == -1).all()
@@ -350,9 +350,9 @@ class EndlessGame(Game[Any]):
 
 
 def test_a_game_that_never_ends_is_one_clear_line() -> None:
-    cast = Cast(newest=RandomAgent())
+    agents = AgentPool(newest=RandomAgent())
     with pytest.raises(MoemctsError, match="expected the game to end within max_plies, 2, but it goes on"):
-        play_games(EndlessGame(), cast, GamesConfig(games=1), range(1), generation=1, seed=0)
+        play_games(EndlessGame(), agents, GamesConfig(games=1), range(1), generation=1, seed=0)
 
 
 # Targets

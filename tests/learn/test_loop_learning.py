@@ -17,7 +17,7 @@ from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.records import Records, Visits
 from moemcts.learn.loop.config import GamesConfig, ReplayConfig, TargetsConfig
-from moemcts.learn.loop.games import Cast, Played, play_games
+from moemcts.learn.loop.games import AgentPool, PlayedGames, play_games
 from moemcts.learn.loop.players import SelfPlayAgent
 from moemcts.learn.loop.targets import value_targets
 from moemcts.learn.loop.training import Networks, go_on
@@ -36,10 +36,10 @@ TICTACTOE = plugins().game("tictactoe")
 
 
 @pytest.fixture(scope="module")
-def games() -> Played:
+def games() -> PlayedGames:
     search = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, temperature_plies=9)
-    cast = Cast(newest=SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), search))
-    return play_games(TICTACTOE, cast, GamesConfig(games=12, parallel=4), range(12), generation=1, seed=3)
+    agents = AgentPool(newest=SelfPlayAgent(TICTACTOE, UniformEvaluator(TICTACTOE.spec), search))
+    return play_games(TICTACTOE, agents, GamesConfig(games=12, parallel=4), range(12), generation=1, seed=3)
 
 
 def records_of(games: Sequence[Sequence[tuple[int, float, float]]], *, num_players: int = 2) -> Records:
@@ -185,7 +185,7 @@ def test_the_newest_generation_has_its_share() -> None:
     assert np.array_equal(drawn_rows(rows, is_new, ReplayConfig(), (1, 2)), rows)
 
 
-def test_an_empty_window_is_one_clear_line(games: Played) -> None:
+def test_an_empty_window_is_one_clear_line(games: PlayedGames) -> None:
     with pytest.raises(MoemctsError, match=r"expected samples to learn from and to measure on, got .* of 1 games"):
         open_window(
             TICTACTOE,
@@ -203,7 +203,7 @@ def test_an_empty_window_is_one_clear_line(games: Played) -> None:
 
 
 @pytest.fixture
-def samples(games: Played) -> Samples:
+def samples(games: PlayedGames) -> Samples:
     return open_window(
         TICTACTOE, [games.records], "x", ReplayConfig(), TargetsConfig(search_share=0.5), held_out=0.1, seed=0, newest=1
     )
@@ -263,7 +263,7 @@ def test_a_phase_without_samples_keeps_its_expert_and_is_named(samples: Samples,
     assert any("less than a batch of 16" in note for note in few.notes)
 
 
-def test_visits_are_those_of_the_samples(samples: Samples, games: Played) -> None:
+def test_visits_are_those_of_the_samples(samples: Samples, games: PlayedGames) -> None:
     assert isinstance(games.records.visits, Visits)
     assert isinstance(samples.training, Dataset)
     assert samples.training.are_searched(np.arange(len(samples.training))).all()

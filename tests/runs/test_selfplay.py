@@ -22,7 +22,7 @@ from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn import checkpoint
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.learn.loop.games import Cast, play_games
+from moemcts.learn.loop.games import AgentPool, play_games
 from moemcts.learn.weights import load_state, read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs.finishing import finish, rewrite
@@ -417,7 +417,7 @@ def test_no_more_moves_are_written_out_than_tell_an_opening(tmp_path: Path, monk
     monkeypatch.setattr(
         type(run.game), "format_action", lambda game, *which: written.append(1) or text_of(game, *which)
     )
-    games = play_games(run.game, Cast(newest=RandomAgent()), run.config.games, range(3), generation=1, seed=0)
+    games = play_games(run.game, AgentPool(newest=RandomAgent()), run.config.games, range(3), generation=1, seed=0)
     Showing(run.players, 1, 0).openings([games])
     assert len(written) == 3 * OPENING_PLIES
 

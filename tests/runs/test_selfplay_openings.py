@@ -31,8 +31,8 @@ def starts_of(run: SelfPlay, generation: int) -> set[str]:
     """Returns where the games of a generation began, as far as it is said."""
     (replay,) = read_jsonl(run.on_disk.of(generation) / "game.jsonl", run.game)
     numbers = range(run.config.games.games)
-    assert run.players.start_of(generation, 0).key() == replay.start.key()
-    return {run.game.format_state(run.players.start_of(generation, number)) for number in numbers}
+    assert run.players.start_position(generation, 0).key() == replay.start.key()
+    return {run.game.format_state(run.players.start_position(generation, number)) for number in numbers}
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ GAME_BITS = 32
 ENDED, RESIGNED = 0, 1
 """How games end."""
 _SETUP = 1
-"""Seed component of draws that are not a player's."""
+"""Part of the seed of draws that are not a player's."""
 
 
 def game_number(generation: int, number: int) -> int:
@@ -38,18 +38,18 @@ def generation_of(games: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast:
-    """The agents of self-play: the newest experts, and possible opponents."""
+class AgentPool:
+    """The agents of self-play: the newest experts, and their opponents if there are any."""
 
     newest: Agent
-    others: Sequence[Agent] = ()
-    """One of them plays all seats but one; if there are none, the newest experts play all seats."""
-    other_share: float = 1.0
+    opponents: Sequence[Agent] = ()
+    """One of them plays all seats but one; without opponents, the newest experts play all seats."""
+    opponent_share: float = 1.0
     """Share of the games with these opponents."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class PlayedGames:
     """Games that were played, and their samples."""
 
     records: Records
@@ -127,17 +127,17 @@ class Counts:
     num_plies: int = 0
 
 
-def start_of(
+def start_position(
     game: Game, config: GamesConfig, number: int, *, generation: int, seed: int, openings: Sequence[State] = ()
 ) -> State:
     """Returns the start position of game `number`, after its random moves."""
-    starts = _Starts(game, config, (seed, generation), openings)
+    starts = _StartPositions(game, config, (seed, generation), openings)
     return starts.state(starts.rng(number))
 
 
 def play_games(
     game: Game,
-    cast: Cast,
+    agents: AgentPool,
     config: GamesConfig,
     numbers: range,
     *,
@@ -145,7 +145,7 @@ def play_games(
     seed: int,
     openings: Sequence[State] = (),
     on_progress: Callable[[Counts], None] = lambda counts: None,
-) -> Played:
+) -> PlayedGames:
     """Returns the games of these numbers, in that order.
 
     A game depends on the seed, the generation, its number and its players. Decisions with a policy and several legal
@@ -153,14 +153,14 @@ def play_games(
     fails.
     """
     ((_, played),) = play_chunks(
-        game, cast, config, [numbers], generation=generation, seed=seed, openings=openings, on_progress=on_progress
+        game, agents, config, [numbers], generation=generation, seed=seed, openings=openings, on_progress=on_progress
     )
     return played
 
 
 def play_chunks(
     game: Game,
-    cast: Cast,
+    agents: AgentPool,
     config: GamesConfig,
     chunks: Sequence[range],
     *,
@@ -168,50 +168,53 @@ def play_chunks(
     seed: int,
     openings: Sequence[State] = (),
     on_progress: Callable[[Counts], None] = lambda counts: None,
-) -> Iterator[tuple[int, Played]]:
+) -> Iterator[tuple[int, PlayedGames]]:
     """Yields the index and the games of each chunk when all of these are over; see `play_games`.
 
     Games of the next chunk take the places of finished ones, so that batches are full until the end of the last chunk.
     """
-    hall = _GameFactory(game, cast, config, generation, seed, openings)
+    factory = _GameFactory(game, agents, config, generation, seed, openings)
     tables: dict[int, _Game] = {}
-    left = deque(enumerate(chunks))
-    before = Counts()
+    remaining = deque(enumerate(chunks))
+    yielded = Counts()
     """Counts of the chunks that were yielded."""
 
-    def opened() -> Iterator[_Game]:
+    def open_tables() -> Iterator[_Game]:
         for numbers in chunks:
             for number in numbers:
-                tables[number] = hall.open(number)
+                tables[number] = factory.open(number)
                 yield tables[number]
+
+    def is_over(numbers: range) -> bool:
+        return all(number in tables and tables[number].is_over for number in numbers)
 
     num_plies = 0
     # Games that are over at their start have no steps; they are yielded last.
-    for steps in play(game, opened(), max_parallel=config.parallel, in_flight=config.in_flight or 1):
+    for steps in play(game, open_tables(), max_parallel=config.parallel, in_flight=config.in_flight or 1):
         num_plies += len(steps)
         for step in steps:
-            step.table.note(step, hall.discount)
+            step.table.log_step(step, factory.discount)
         on_progress(
             Counts(
-                num_games=before.num_games + sum(table.is_over for table in tables.values()),
-                num_samples=before.num_samples + sum(table.log.num_samples for table in tables.values()),
+                num_games=yielded.num_games + sum(table.is_over for table in tables.values()),
+                num_samples=yielded.num_samples + sum(table.log.num_samples for table in tables.values()),
                 num_plies=num_plies,
             )
         )
-        while left and all(number in tables and tables[number].is_over for number in left[0][1]):
-            chunk, numbers = left.popleft()
-            played = _joined(game, [tables.pop(number) for number in numbers])
-            before = Counts(
-                num_games=before.num_games + len(played), num_samples=before.num_samples + len(played.records)
+        while remaining and is_over(remaining[0][1]):
+            chunk, numbers = remaining.popleft()
+            played = _join_games(game, [tables.pop(number) for number in numbers])
+            yielded = Counts(
+                num_games=yielded.num_games + len(played), num_samples=yielded.num_samples + len(played.records)
             )
             yield chunk, played
-    for chunk, numbers in left:
-        yield chunk, _joined(game, [tables[number] for number in numbers])
+    for chunk, numbers in remaining:
+        yield chunk, _join_games(game, [tables[number] for number in numbers])
 
 
 @dataclass(eq=False, kw_only=True)
 class _Game(Table):
-    """A game whose decisions are logged."""
+    """A game in progress whose decisions are logged."""
 
     index: int
     log: GameLog
@@ -228,28 +231,30 @@ class _Game(Table):
         """Whether the game has ended, or a player has resigned."""
         return not (self.is_open and self.players)
 
-    def note(self, step: Step[_Game], discount: float) -> None:
-        """Logs what was decided, and checks for resignation."""
+    def log_step(self, step: Step[_Game], discount: float) -> None:
+        """Logs the decisions of a step, and checks for resignation; raises AgentFailure if an agent has failed."""
         step.check()
-        players, decisions = step.players, step.decisions
-        actions = [decision.action for decision in decisions]
+        actions = [decision.action for decision in step.decisions]
         self.course.update(np.array(actions, dtype=np.int32).tobytes())
         self.moves += actions
-        known = [
+        samples = [
             (player, decision)
-            for player, decision, count in zip(players, decisions, step.num_legal, strict=True)
-            if player != CHANCE and self.seat_learned_from in (-1, player) and count > 1 and decision.policy is not None
+            for player, decision, num_legal in zip(step.players, step.decisions, step.num_legal, strict=True)
+            if player != CHANCE
+            and self.seat_learned_from in (-1, player)
+            and num_legal > 1
+            and decision.policy is not None
         ]
-        self.log.add(step.state, known)
+        self.log.add(step.state, samples)
         if self.paid is not None or discount != 1:
             self.log.pay(step.state, self.state, discount)
-        self._resign(step)
+        self._check_resignation(step)
         if self.is_over:
             # The table is kept until its chunk is over; its players' search trees need not be.
             for seat in self.seats:
                 seat.memory = None
 
-    def _resign(self, step: Step[_Game]) -> None:
+    def _check_resignation(self, step: Step[_Game]) -> None:
         # A player with a forced move has not searched the position, and may have no value.
         if self.adjudicator is None or self.resigner >= 0 or not self.players or step.num_legal == (1,):
             return
@@ -267,7 +272,7 @@ class _Game(Table):
         return outcome
 
 
-class _Starts:
+class _StartPositions:
     """Start positions of games."""
 
     def __init__(self, game: Game, config: GamesConfig, key: tuple[int, int], openings: Sequence[State]) -> None:
@@ -296,28 +301,30 @@ class _Starts:
 
 
 class _GameFactory:
-    """Creates games."""
+    """Creates games at their start, with agents in their seats."""
 
     def __init__(
-        self, game: Game, cast: Cast, config: GamesConfig, generation: int, seed: int, openings: Sequence[State]
+        self, game: Game, agents: AgentPool, config: GamesConfig, generation: int, seed: int, openings: Sequence[State]
     ) -> None:
         self._game = game
-        self._cast = cast
+        self._agents = agents
         self._config = config
         self._key = (seed, generation)
-        self._starts = _Starts(game, config, self._key, openings)
+        self._starts = _StartPositions(game, config, self._key, openings)
         self.discount = game.spec.discount
         self._generation = generation
-        self._rules: Adjudication | None = None
+        self._adjudication: Adjudication | None = None
         if config.resign_value is not None:
-            self._rules = Adjudication(draw_moves=0, resign_value=config.resign_value, resign_moves=config.resign_moves)
+            self._adjudication = Adjudication(
+                draw_moves=0, resign_value=config.resign_value, resign_moves=config.resign_moves
+            )
 
     def open(self, index: int) -> _Game:
         """Returns a game at its start."""
         num_players = self._game.spec.num_players
-        setup = self._starts.rng(index)
-        state = self._starts.state(setup)
-        agents, seat = self._seating(setup, num_players)
+        rng = self._starts.rng(index)
+        state = self._starts.state(rng)
+        agents, seat = self._draw_seating(rng, num_players)
         table = _Game(
             state=state,
             agents=agents,
@@ -326,28 +333,30 @@ class _GameFactory:
             index=index,
             log=GameLog(game_number(self._generation, index)),
             seat_learned_from=seat,
-            adjudicator=None if self._rules is None else Adjudicator(self._rules),
-            is_played_on=bool(setup.random() < self._config.played_on),
+            adjudicator=None if self._adjudication is None else Adjudicator(self._adjudication),
+            is_played_on=bool(rng.random() < self._config.played_on),
         )
         table.course.update(unsigned_key(state.key(), self._game.spec.name).to_bytes(8, "little"))
         return table
 
-    def _seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:
-        cast = self._cast
-        if not cast.others or rng.random() >= cast.other_share:
-            return [cast.newest] * num_players, -1
-        seat, other = int(rng.integers(num_players)), cast.others[int(rng.integers(len(cast.others)))]
-        return [cast.newest if player == seat else other for player in range(num_players)], seat
+    def _draw_seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:
+        """Draws the agent of each seat, and the seat that is learned from: -1 if it is every seat."""
+        agents = self._agents
+        if not agents.opponents or rng.random() >= agents.opponent_share:
+            return [agents.newest] * num_players, -1
+        seat = int(rng.integers(num_players))
+        opponent = agents.opponents[int(rng.integers(len(agents.opponents)))]
+        return [agents.newest if player == seat else opponent for player in range(num_players)], seat
 
 
-def _joined(game: Game, tables: Sequence[_Game]) -> Played:
-    records = [table.log.finish(game, table.state, table.outcome()) for table in tables]
-    kept = [one for one in records if len(one)] or records[:1]
-    returns = [table.returns() if (given := table.outcome()) is None else given for table in tables]
-    return Played(
-        records=Records.join(kept),
+def _join_games(game: Game, tables: Sequence[_Game]) -> PlayedGames:
+    outcomes = [table.outcome() for table in tables]
+    records = [table.log.finish(game, table.state, outcome) for table, outcome in zip(tables, outcomes, strict=True)]
+    returns = [table.returns() if outcome is None else outcome for table, outcome in zip(tables, outcomes, strict=True)]
+    return PlayedGames(
+        records=Records.join(records),
         number=np.array([table.log.number for table in tables], dtype=np.int64),
-        num_samples=np.array([len(one) for one in records], dtype=np.int64),
+        num_samples=np.array([len(samples) for samples in records], dtype=np.int64),
         plies=np.array([table.state.ply for table in tables], dtype=np.int64),
         returns=np.array(returns, dtype=np.float32),
         course=np.array([int.from_bytes(table.course.digest(), "little", signed=True) for table in tables]),

@@ -16,7 +16,7 @@ from moemcts.game import Game
 from moemcts.learn.data.generation import MAX_EMPTY_GAMES
 from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.learn.loop.games import RESIGNED, Counts, Played
+from moemcts.learn.loop.games import RESIGNED, Counts, PlayedGames
 from moemcts.learn.loop.players import Usage
 from moemcts.learn.tensors import map_sealed, sealed_bytes
 
@@ -110,14 +110,14 @@ def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
     )
 
 
-def chunk_bytes(played: Played) -> bytes:
+def chunk_bytes(played: PlayedGames) -> bytes:
     """Returns the content of a file for some games of a generation."""
     return sealed_bytes(played.arrays())
 
 
-def read_chunk(path: Path) -> Played:
+def read_chunk(path: Path) -> PlayedGames:
     """Returns the games in a file; raises DamagedFile if it is damaged."""
-    return Played.of_arrays(map_sealed(path))
+    return PlayedGames.of_arrays(map_sealed(path))
 
 
 def done_before(paths: Sequence[Path]) -> Speed:
@@ -177,13 +177,13 @@ def waves(
 
 def join_chunks(
     game: Game, config: GamesConfig, chunks: Sequence[Path], out: Path, *, reference: str, source: dict[str, Any]
-) -> tuple[int, list[Played]]:
+) -> tuple[int, list[PlayedGames]]:
     """Joins chunks in order to a dataset and returns the number of samples, and the games that they are from.
 
     If a number of samples is configured, the excess is cut off.
     """
     writer = ShardWriter(out, game, reference=reference, source=source)
-    left, kept = config.samples, list[Played]()
+    left, kept = config.samples, list[PlayedGames]()
     for number, path in enumerate(chunks):
         played = read_chunk(path)
         if left is not None:
@@ -199,7 +199,7 @@ def join_chunks(
     return writer.num_samples, kept
 
 
-def describe_games(chunks: Sequence[Played]) -> dict[str, Any]:
+def describe_games(chunks: Sequence[PlayedGames]) -> dict[str, Any]:
     """Returns statistics of games: numbers, lengths, results by seat, duplicates, resignations."""
     plies = np.concatenate([chunk.plies for chunk in chunks])
     returns = np.concatenate([chunk.returns for chunk in chunks])

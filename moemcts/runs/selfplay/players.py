@@ -27,7 +27,7 @@ from moemcts.work import Report
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
-    from moemcts.learn.loop.games import Cast
+    from moemcts.learn.loop.games import AgentPool
     from moemcts.learn.loop.players import Usage
     from moemcts.runs.selfplay.games import Chunk, Speed
 
@@ -76,7 +76,7 @@ class Players:
         with torch_threads(1):
             for place, played in play_chunks(
                 self.game,
-                self._cast(champion, usage),
+                self._agent_pool(champion, usage),
                 self.config.games,
                 [numbers_of(self.config.games, chunk) for chunk in chunks],
                 generation=generation,
@@ -113,11 +113,11 @@ class Players:
         games = self.config.games
         return range(max(0, champion - games.league) if games.opponents == LEAGUE else champion, champion)
 
-    def start_of(self, generation: int, number: int) -> State:
+    def start_position(self, generation: int, number: int) -> State:
         """Returns the start position of a game of a generation."""
-        from moemcts.learn.loop.games import start_of
+        from moemcts.learn.loop.games import start_position
 
-        return start_of(
+        return start_position(
             self.game,
             self.config.games,
             number,
@@ -132,19 +132,19 @@ class Players:
         suite = () if openings is None else openings.read(self.game).openings
         return [one.start for one in suite if not isinstance(one.start, int)]
 
-    def _cast(self, champion: int, usage: Usage) -> Cast:
-        from moemcts.learn.loop.games import Cast
+    def _agent_pool(self, champion: int, usage: Usage) -> AgentPool:
+        from moemcts.learn.loop.games import AgentPool
 
         games = self.config.games
         newest = self._player(champion, usage)
         if games.opponents == SELF:
-            return Cast(newest=newest)
-        others: list[Agent]
+            return AgentPool(newest=newest)
+        opponents: list[Agent]
         if games.opponents == LEAGUE:
-            others = [self._player(one, usage) for one in self.league(champion)]
+            opponents = [self._player(earlier, usage) for earlier in self.league(champion)]
         else:
-            others = [plugins().agent(games.opponents, self.game)]
-        return Cast(newest=newest, others=others, other_share=games.opponent_share)
+            opponents = [plugins().agent(games.opponents, self.game)]
+        return AgentPool(newest=newest, opponents=opponents, opponent_share=games.opponent_share)
 
     def _player(self, generation: int, usage: Usage) -> Agent:
         from moemcts.learn.loop.players import SelfPlayAgent, TimedEvaluator

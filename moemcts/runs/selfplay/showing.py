@@ -10,7 +10,7 @@ from typing import Any
 from moemcts.arena.records import GameRecord, key_of
 from moemcts.arena.replays import Replay
 from moemcts.game import CHANCE, JointAction, State
-from moemcts.learn.loop.games import GAME_BITS, RESIGNED, Played
+from moemcts.learn.loop.games import GAME_BITS, RESIGNED, PlayedGames
 from moemcts.naming import SELF
 from moemcts.runs.selfplay.players import LEAGUE, Players, name_of
 
@@ -29,7 +29,7 @@ class Showing:
         self._generation = generation
         self._champion = champion
 
-    def replay(self, played: Played, index: int = 0) -> Replay:
+    def replay(self, played: PlayedGames, index: int = 0) -> Replay:
         """Returns a game for replay."""
         start = self._start(played, index)
         joints = [joint for _, joint in _course(start, played, index)]
@@ -54,7 +54,7 @@ class Showing:
         )
         return Replay(game=self._game, start=start, record=record, event=f"self-play, {name_of(self._generation)}")
 
-    def openings(self, chunks: Sequence[Played]) -> list[dict[str, Any]]:
+    def openings(self, chunks: Sequence[PlayedGames]) -> list[dict[str, Any]]:
         """Returns the most frequent first moves, each with its number of games and player 0's mean return.
 
         Only includes moves that begin more than one game from the same start.
@@ -71,8 +71,8 @@ class Showing:
             for (_, moves), returns in often[:MAX_OPENINGS]
         ]
 
-    def _start(self, played: Played, index: int) -> State:
-        return self._players.start_of(self._generation, int(played.number[index]) & (2**GAME_BITS - 1))
+    def _start(self, played: PlayedGames, index: int) -> State:
+        return self._players.start_position(self._generation, int(played.number[index]) & (2**GAME_BITS - 1))
 
     def _texts(self, course: Iterable[tuple[State, JointAction]]) -> Iterator[str]:
         """Yields the players' actions as text, ply by ply."""
@@ -86,7 +86,7 @@ class Showing:
                 yield "/".join(texts)
 
 
-def _course(state: State, played: Played, index: int) -> Iterator[tuple[State, JointAction]]:
+def _course(state: State, played: PlayedGames, index: int) -> Iterator[tuple[State, JointAction]]:
     """Yields each position of a game from its start, with the joint action taken."""
     actions = played.moves_of(index).tolist()
     while actions:
