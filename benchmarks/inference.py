@@ -35,7 +35,7 @@ from moemcts.game import FloatArray
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference.backends import BACKENDS, PlanesEvaluator, installed_version
-from moemcts.learn.inference.making import make
+from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.inference.measurement import candidates
 from moemcts.learn.inference.positions import Positions, positions_of_play
 from moemcts.learn.inference.quantise import agreements, quantised
@@ -106,7 +106,7 @@ def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, fl
     for pair in candidates(has_int8=True):
         with contextlib.suppress(MoemctsError):
             content = model if pair.precision == "int8" else None
-            evaluators[f"{pair.backend} {pair.precision}"] = make(subject.network, shape, pair, model=content)
+            evaluators[f"{pair.backend} {pair.precision}"] = build_evaluator(subject.network, shape, pair, model=content)
     everything = Positions(comparison.planes, comparison.legal, np.zeros(len(comparison), dtype=np.int64))
     exact = {
         name: agreements(evaluators[EAGER], evaluator, everything, ("all",))["all"].to_toml()
@@ -172,7 +172,7 @@ def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
     new_rows: list[dict[str, object]] = []
     for pair in candidates():
         with contextlib.suppress(MoemctsError):
-            experts = [make(subject.network, subject.positions.planes.shape[1:], pair) for _ in range(3)]
+            experts = [build_evaluator(subject.network, subject.positions.planes.shape[1:], pair) for _ in range(3)]
             ways = {
                 "one": lambda experts=experts: experts[0].evaluate(views),
                 "each": lambda experts=experts: route_each(views, shares, experts),

@@ -20,8 +20,8 @@ from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
 from moemcts.learn.identity import PLAIN_FILE, Encoding, check_encoding, checked
 from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve
+from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.inference.folder import has_models, read_models
-from moemcts.learn.inference.making import make
 from moemcts.learn.inference.positions import Sample
 from moemcts.learn.inference.shared_body import stacked_experts, torch_experts
 from moemcts.learn.training.ranks import device_of
@@ -157,7 +157,7 @@ class LoadedNetworks:
         if inference.precision == "int8":
             models = self._int8_models()
         experts = [
-            make(
+            build_evaluator(
                 network,
                 self.game.spec.observation_shape,
                 inference,

@@ -34,11 +34,11 @@ from moemcts.experts import ROUTINGS
 from moemcts.learn.checkpoint import load_experts
 from moemcts.learn.inference import backends, fidelity
 from moemcts.learn.inference.backends import BACKENDS, run_model
-from moemcts.learn.inference.digits import inference_on
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.export import CHECKS, TOLERANCE, largest_error, onnx_bytes, torch_evaluation
+from moemcts.learn.inference.factory import build_evaluator
+from moemcts.learn.inference.full_precision import full_precision_inference
 from moemcts.learn.inference.graphs import FixedBatches
-from moemcts.learn.inference.making import make
 from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.planes import random_planes
@@ -262,7 +262,7 @@ def test_openvino_is_not_taken_for_a_gpu() -> None:
     with pytest.raises(UsageError, match=line):
         make_evaluator(network, (2, 3, 3), backend="openvino", device="cuda")
     with pytest.raises(UsageError, match=line):
-        make(network, (2, 3, 3), Inference("openvino"), device="cuda")
+        build_evaluator(network, (2, 3, 3), Inference("openvino"), device="cuda")
 
 
 @pytest.mark.parametrize(("backend", "extra"), [("onnxruntime", "fast"), ("openvino", "openvino")])
@@ -303,7 +303,7 @@ def test_float32_has_all_of_its_digits_where_a_gpu_is_asked() -> None:
     flags = torch.backends.cudnn
     before = flags.allow_tf32
     for device, expected in (("cuda:1", False), ("cpu", before)):
-        with inference_on(torch.device(device)):
+        with full_precision_inference(torch.device(device)):
             assert flags.allow_tf32 is expected
             assert torch.is_inference_mode_enabled()
         assert flags.allow_tf32 is before
@@ -314,7 +314,7 @@ def test_digits_come_back_when_the_last_thread_has_asked() -> None:
     is_within, is_over, found = threading.Event(), threading.Event(), []
 
     def ask() -> None:
-        with inference_on(torch.device("cuda")):
+        with full_precision_inference(torch.device("cuda")):
             is_within.set()
             is_over.wait(timeout=20)
             found.append(flags.allow_tf32)
@@ -322,7 +322,7 @@ def test_digits_come_back_when_the_last_thread_has_asked() -> None:
     thread = threading.Thread(target=ask)
     flags.allow_tf32 = True
     try:
-        with inference_on(torch.device("cuda")):
+        with full_precision_inference(torch.device("cuda")):
             thread.start()
             assert is_within.wait(timeout=20)
         # Who came first has gone, and took nothing from who is still there.

@@ -19,8 +19,8 @@ from torch import nn
 from moemcts.errors import MoemctsError
 from moemcts.learn.inference.backends import BACKENDS, Backend, Inference, Precision, installed_version
 from moemcts.learn.inference.export import torch_evaluation
+from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.inference.fidelity import Fidelity, team_fidelity
-from moemcts.learn.inference.making import make
 from moemcts.learn.inference.measurement import SIZES, Rates, candidates, measure
 from moemcts.learn.inference.positions import Positions, Sample
 from moemcts.learn.planes import random_planes
@@ -185,7 +185,7 @@ def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
     def answer() -> dict[str, Any]:
         given: Sequence[bytes | None] = models or [None] * len(subject.networks)
         evaluators = [
-            make(network, subject.observation_shape, pair, model=model, device=subject.device)
+            build_evaluator(network, subject.observation_shape, pair, model=model, device=subject.device)
             for network, model in zip(subject.networks, given, strict=True)
         ]
         return {"fidelity": asdict(team_fidelity(subject.networks, evaluators, sample.draw()))}

@@ -12,7 +12,7 @@ from moemcts.learn.inference.backends import Inference as Inference
 from moemcts.learn.inference.choice import BATCH_SIZE as BATCH_SIZE
 from moemcts.learn.inference.choice import Choice as Choice
 from moemcts.learn.inference.choice import Networks, choose
-from moemcts.learn.inference.making import make
+from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.inference.positions import Sample
 
 AUTO = "auto"
@@ -93,4 +93,4 @@ def make_evaluator(
         backend, precision, network, observation_shape, batch_size=batch_size, device=device, quantised=models
     ).inference
     model = quantised if chosen.precision == "int8" else None
-    return make(network, observation_shape, chosen, model=model, device=device, name=name)
+    return build_evaluator(network, observation_shape, chosen, model=model, device=device, name=name)

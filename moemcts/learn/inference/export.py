@@ -16,7 +16,7 @@ from moemcts.errors import MissingExtra, MoemctsError, first_line
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray
 from moemcts.learn.inference.backends import INPUT, OUTPUTS, Precision
-from moemcts.learn.inference.digits import inference_on
+from moemcts.learn.inference.full_precision import full_precision_inference
 from moemcts.learn.inference.torch_evaluator import folded
 
 OPSET = 17
@@ -75,7 +75,7 @@ def torch_evaluation(network: nn.Module, planes: FloatArray) -> Evaluation:
     """Returns the outputs of the network itself, in evaluation mode and without folding batch norms."""
     was_training = network.training
     device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
-    with inference_on(device):
+    with full_precision_inference(device):
         output = network.eval()(torch.from_numpy(planes).to(device))
     network.train(was_training)
     return Evaluation(output[0].float().cpu().numpy(), output[1].float().cpu().numpy())

@@ -12,7 +12,7 @@ from torch import nn
 from moemcts.errors import MoemctsError
 from moemcts.learn.inference.backends import PAIRS, Inference, PlanesEvaluator, installed_version, providers
 from moemcts.learn.inference.export import onnx_bytes
-from moemcts.learn.inference.making import make
+from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.planes import random_planes
 from moemcts.learn.threads import torch_threads
 
@@ -99,5 +99,5 @@ def _evaluators(
         # torch raises RuntimeError for operations that it lacks in bfloat16.
         with contextlib.suppress(MoemctsError, RuntimeError):
             content = quantised if pair.precision == "int8" else model
-            found[pair] = make(network, observation_shape, pair, model=content, device=device)
+            found[pair] = build_evaluator(network, observation_shape, pair, model=content, device=device)
     return found

@@ -12,7 +12,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Evaluators
 from moemcts.game import FloatArray, IntArray, Views
 from moemcts.learn.inference.backends import Precision
-from moemcts.learn.inference.digits import inference_on
+from moemcts.learn.inference.full_precision import full_precision_inference
 from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import DTYPES, TorchEvaluator, prepared, to_array
 from moemcts.learn.networks.heads import TwoHeads
@@ -41,7 +41,7 @@ class SharedBody(Evaluators):
 
     def evaluate_planes_by(self, experts: IntArray, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`, row `i` by expert `experts[i]`."""
-        with inference_on(self.device):
+        with full_precision_inference(self.device):
             features = self._networks[0].body(torch.from_numpy(planes).to(self.device, self._dtype))
             present = np.unique(experts)
             groups = [np.flatnonzero(experts == expert) for expert in present]

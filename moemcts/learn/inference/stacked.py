@@ -13,7 +13,7 @@ from moemcts.evaluation import Evaluation
 from moemcts.experts import Evaluators
 from moemcts.game import FloatArray, IntArray, Views
 from moemcts.learn.inference.backends import Precision
-from moemcts.learn.inference.digits import inference_on
+from moemcts.learn.inference.full_precision import full_precision_inference
 from moemcts.learn.inference.torch_evaluator import DTYPES, prepared, to_array
 
 STEP = 8
@@ -55,7 +55,7 @@ class StackedExperts(Evaluators):
         places[order] = np.arange(len(experts)) - np.repeat(np.cumsum(counts) - counts, counts)
         dealt = np.zeros((self._num, depth, *planes.shape[1:]), dtype=np.float32)
         dealt[experts, places] = planes
-        with inference_on(self.device):
+        with full_precision_inference(self.device):
             logits, value = vmap(self._call)(
                 self._weights, self._buffers, torch.from_numpy(dealt).to(self.device, self._dtype)
             )

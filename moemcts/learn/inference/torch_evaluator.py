@@ -12,7 +12,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray
 from moemcts.learn.inference.backends import PlanesEvaluator, Precision
-from moemcts.learn.inference.digits import inference_on
+from moemcts.learn.inference.full_precision import full_precision_inference
 from moemcts.learn.inference.graphs import SIZES, FixedBatches
 
 DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bf16": torch.bfloat16}
@@ -32,7 +32,7 @@ class TorchEvaluator(PlanesEvaluator):
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
-        with inference_on(self.device):
+        with full_precision_inference(self.device):
             if self._fixed is not None and len(planes) <= SIZES[-1]:
                 return Evaluation(*(output.numpy() for output in self._fixed(planes)))
             # Converted on the device: a conversion in the same call as the transfer is done on the CPU.

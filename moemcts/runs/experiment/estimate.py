@@ -350,12 +350,12 @@ def untrained(game: Game, reference: str, backend: str, precision: str | None, d
     Uses float32 instead of int8, which needs trained weights.
     """
     from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
-    from moemcts.learn.inference.making import make
+    from moemcts.learn.inference.factory import build_evaluator
 
     network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions).eval()
     digits = "float32" if precision in (None, "int8") else precision
     inference = Inference(named_backend(backend), named_precision(digits))
-    return make(network, game.spec.observation_shape, inference, device=device, name=reference)
+    return build_evaluator(network, game.spec.observation_shape, inference, device=device, name=reference)
 
 
 def shortened(search: SearchConfig, rate: float) -> tuple[SearchConfig, float]:

@@ -19,7 +19,7 @@ NUM_CHECKED = 8
 used later, as some libraries compile for each size."""
 
 
-def make(
+def build_evaluator(
     network: nn.Module,
     observation_shape: tuple[int, ...],
     inference: Inference,

@@ -1,4 +1,4 @@
-"""The precision of torch's float32 computations in inference."""
+"""Inference by torch in full float32 precision, without TF32."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 @contextlib.contextmanager
-def inference_on(device: torch.device) -> Iterator[None]:
+def full_precision_inference(device: torch.device) -> Iterator[None]:
     """Disables gradients within the context, and on a GPU computes float32 in full precision.
 
     By default, inputs of convolutions on a GPU are rounded to TF32, 10 bits of 23, as in training. This is a global
@@ -20,31 +20,31 @@ def inference_on(device: torch.device) -> Iterator[None]:
         if device.type != "cuda":
             yield
             return
-        with _EXACT:
+        with _TF32_DISABLED:
             yield
 
 
-class _Exact:
-    """Keeps TF32 disabled while any thread is inside; the last one to leave restores it."""
+class _TF32Disabled:
+    """Disables TF32 for convolutions while any thread is inside; the last one to leave restores it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._num_within = 0
-        self._before = False
+        self._num_threads_inside = 0
+        self._was_allowed = False
 
     def __enter__(self) -> None:
         flags = torch.backends.cudnn
         with self._lock:
-            if not self._num_within:
-                self._before = flags.allow_tf32
+            if not self._num_threads_inside:
+                self._was_allowed = flags.allow_tf32
                 flags.allow_tf32 = False
-            self._num_within += 1
+            self._num_threads_inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._num_within -= 1
-            if not self._num_within:
-                torch.backends.cudnn.allow_tf32 = self._before
+            self._num_threads_inside -= 1
+            if not self._num_threads_inside:
+                torch.backends.cudnn.allow_tf32 = self._was_allowed
 
 
-_EXACT = _Exact()
+_TF32_DISABLED = _TF32Disabled()
