@@ -39,7 +39,7 @@ def commit(root: Path = Path(__file__).parent.parent.parent) -> str:
 def origin(command: str) -> dict[str, str]:
     """Returns the origin of a row measured here and now."""
     # Imported lazily: workers of `side_by_side` load this file with the packages of another checkout.
-    from moemcts.runs.origin import machine
+    from moemcts.runs.provenance import machine
 
     return {
         "command": command,

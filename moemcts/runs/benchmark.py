@@ -15,7 +15,7 @@ from moemcts.runs.arms import SINGLE, Arm
 from moemcts.runs.config_file import CONFIG
 from moemcts.runs.experiment.growth import grown, keep_growth
 from moemcts.runs.experiment.run import Experiment
-from moemcts.runs.origin import origin
+from moemcts.runs.provenance import provenance
 from moemcts.runs.run import changes
 from moemcts.runs.suite import OWN, Unit, prefix_errors
 from moemcts.runs.times import TIMES, Timed, starts
@@ -152,7 +152,7 @@ class UnitRunner:
                 "loss_mixture": list(table.values())[-1].loss("all", **weights),
                 "hours": round(seconds / 3600, 5),
                 "first_start": fresh,
-                **origin(),
+                **provenance(),
             }
         return rows
 

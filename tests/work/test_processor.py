@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moemcts.runs.origin import machine
+from moemcts.runs.provenance import machine
 from moemcts.work import processor as processors
 from moemcts.work.processor import Processor, processor
 
