@@ -89,7 +89,7 @@ def selfplay(
     else:
         run = SelfPlay.load(resume, allow_programs=allow_programs)
         if generations is not None:
-            run = run.longer(generations)
+            run = run.with_generations(generations)
     progress.say(headline(run))
     estimate = selfplay_estimate(run)
     progress.say(estimate_line(estimate, resume))

@@ -28,12 +28,12 @@ def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
     """
     if not config.start:
         return config
-    from moemcts.learn.loop.training import staged
+    from moemcts.learn.loop.training import require_staged
 
     folder, game = experts_in(config.start).absolute(), plugins().game(config.game)
     networks = start_networks(folder, game, gate, plugins().gate(gate, game))
     for scheme in schemes:
-        staged(plugins().scheme(scheme), scheme).check_beginning(networks)
+        require_staged(plugins().scheme(scheme), scheme).check_initial_networks(networks)
     return config.model_copy(update={"start": str(folder), "network": str(read_toml(folder / MANIFEST)["network"])})
 
 

@@ -120,7 +120,7 @@ def train_experts(
     of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts
-    from moemcts.learn.loop.training import staged
+    from moemcts.learn.loop.training import require_staged
     from moemcts.learn.training.ranks import ALONE
     from moemcts.learn.training.trainer import Trainer
 
@@ -137,7 +137,7 @@ def train_experts(
     scheme = plugins().scheme(arm.scheme)
     if config.start:
         networks = start_networks(start, game, arm.gate, gate)
-        team = staged(scheme, arm.scheme).fit_from(
+        team = require_staged(scheme, arm.scheme).fit_from(
             trainer, networks, sources.training, gate, training_folder, **held_out
         )
     else:

@@ -25,7 +25,7 @@ def test_games_of_self_play_are_played_by_as_many_as_there_are_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(playing, "num_cores", lambda: 7)
-    counts = [selfplay(tmp_path / str(number), workers=number).playing.crew().count for number in (0, 3)]
+    counts = [selfplay(tmp_path / str(number), workers=number).playing.match_workers().count for number in (0, 3)]
     assert counts == [7, 3]
 
 

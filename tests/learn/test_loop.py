@@ -20,7 +20,7 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import AgentPool, PlayedGames, generation_of, play_chunks, play_games
 from moemcts.learn.loop.players import SelfPlayAgent
 from moemcts.plugins import plugins
-from moemcts.runs.selfplay.games import chunk_bytes, done_before, read_chunk
+from moemcts.runs.selfplay.games import chunk_bytes, read_chunk, recover_chunks
 from moemcts.search import SearchConfig
 
 SEARCH = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, temperature_plies=9)
@@ -54,7 +54,7 @@ def test_games_on_disk_of_which_a_bit_has_changed_are_played_again(games: Played
     whole.write_bytes(content)
     changed.write_bytes(content[:-9] + bytes([content[-9] ^ 16]) + content[-8:])
     assert equal(read_chunk(whole), games)
-    assert done_before([whole, changed]).num_games == len(games)
+    assert recover_chunks([whole, changed]).num_games == len(games)
     assert [path.exists() for path in (whole, changed)] == [True, False]
 
 

@@ -20,8 +20,8 @@ from moemcts.learn.loop.config import GamesConfig, ReplayConfig, TargetsConfig
 from moemcts.learn.loop.games import AgentPool, PlayedGames, play_games
 from moemcts.learn.loop.players import SelfPlayAgent
 from moemcts.learn.loop.targets import value_targets
-from moemcts.learn.loop.training import Networks, go_on
-from moemcts.learn.loop.window import Samples, drawn_rows, held_out_games, open_window, window
+from moemcts.learn.loop.training import Networks, train_generation
+from moemcts.learn.loop.window import Samples, draw_rows, held_out_games, open_window, replay_window
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.learn.training.config import TrainerConfig
@@ -133,20 +133,20 @@ def test_with_three_players_each_is_led_by_its_own_decisions() -> None:
 
 def test_the_window_is_the_newest_generations() -> None:
     counts = dict.fromkeys(range(1, 21), 100).__getitem__
-    assert window(3, counts, ReplayConfig(generations=5)) == range(1, 4)
-    assert window(20, counts, ReplayConfig(generations=5)) == range(16, 21)
-    assert window(10, counts, ReplayConfig(generations=20, growth=0.5)) == range(6, 11)
+    assert replay_window(3, counts, ReplayConfig(generations=5)) == range(1, 4)
+    assert replay_window(20, counts, ReplayConfig(generations=5)) == range(16, 21)
+    assert replay_window(10, counts, ReplayConfig(generations=20, growth=0.5)) == range(6, 11)
     # A share of generations is rounded up, and 7 % of 100 are 7.
-    assert window(3, counts, ReplayConfig(growth=0.5)) == range(2, 4)
-    assert len(window(100, counts, ReplayConfig(generations=100, growth=0.07))) == 7
-    assert window(1, counts, ReplayConfig(generations=20, growth=0.1)) == range(1, 2)
-    assert window(20, counts, ReplayConfig(samples=250)) == range(18, 21)
+    assert replay_window(3, counts, ReplayConfig(growth=0.5)) == range(2, 4)
+    assert len(replay_window(100, counts, ReplayConfig(generations=100, growth=0.07))) == 7
+    assert replay_window(1, counts, ReplayConfig(generations=20, growth=0.1)) == range(1, 2)
+    assert replay_window(20, counts, ReplayConfig(samples=250)) == range(18, 21)
 
 
 def test_what_has_left_the_window_never_comes_back() -> None:
     counts = {one: 50 + 37 * (one % 5) for one in range(1, 60)}.__getitem__
     config = ReplayConfig(generations=9, growth=0.4, samples=700)
-    starts = [window(one, counts, config).start for one in range(1, 60)]
+    starts = [replay_window(one, counts, config).start for one in range(1, 60)]
     assert starts == sorted(starts)
 
 
@@ -175,14 +175,14 @@ def test_so_many_games_are_held_out_that_there_are_two_samples_on_both_sides() -
 
 def test_the_newest_generation_has_its_share() -> None:
     rows, is_new = np.arange(1000), np.arange(1000) >= 900
-    found = drawn_rows(rows, is_new, ReplayConfig(newest=0.25), (1, 2))
+    found = draw_rows(rows, is_new, ReplayConfig(newest=0.25), (1, 2))
     assert (found >= 900).sum() == 100
     assert len(found) == 400
-    some = drawn_rows(rows, is_new, ReplayConfig(newest=0.25, drawn=200), (1, 2))
+    some = draw_rows(rows, is_new, ReplayConfig(newest=0.25, drawn=200), (1, 2))
     assert len(some) == 200
     assert (some >= 900).sum() == 50
-    assert len(drawn_rows(rows, is_new, ReplayConfig(drawn=300), (1, 2))) == 300
-    assert np.array_equal(drawn_rows(rows, is_new, ReplayConfig(), (1, 2)), rows)
+    assert len(draw_rows(rows, is_new, ReplayConfig(drawn=300), (1, 2))) == 300
+    assert np.array_equal(draw_rows(rows, is_new, ReplayConfig(), (1, 2)), rows)
 
 
 def test_an_empty_window_is_one_clear_line(games: PlayedGames) -> None:
@@ -235,7 +235,7 @@ def test_each_expert_goes_on_from_itself(samples: Samples, tmp_path: Path) -> No
     slow = CONFIG.model_copy(update={"learning_rate": 1e-9, "weight_decay": 0.0})
     for scheme in (Separated(), Staged(), Weighted()):
         folder = tmp_path / type(scheme).__name__
-        made = go_on(Trainer(slow), scheme, before, samples, gate, folder).networks
+        made = train_generation(Trainer(slow), scheme, before, samples, gate, folder).networks
         for own, start in zip(made.experts, before.experts, strict=True):
             for name, tensor in own.state_dict().items():
                 torch.testing.assert_close(tensor, start.state_dict()[name], atol=1e-5, rtol=0)
@@ -243,11 +243,13 @@ def test_each_expert_goes_on_from_itself(samples: Samples, tmp_path: Path) -> No
 
 def test_experts_of_general_first_go_out_from_the_general_one_which_goes_on(samples: Samples, tmp_path: Path) -> None:
     gate, scheme = PlyGate((3, 6), ()), GeneralFirst()
-    first = go_on(Trainer(CONFIG), scheme, Networks(experts=[network(0)] * 3), samples, gate, tmp_path / "1").networks
+    first = train_generation(
+        Trainer(CONFIG), scheme, Networks(experts=[network(0)] * 3), samples, gate, tmp_path / "1"
+    ).networks
     assert first.general is not None
     assert not same(first.general, network(0))
     slow = CONFIG.model_copy(update={"learning_rate": 1e-9, "weight_decay": 0.0})
-    second = go_on(Trainer(slow), scheme, first, samples, gate, tmp_path / "2").networks
+    second = train_generation(Trainer(slow), scheme, first, samples, gate, tmp_path / "2").networks
     for expert in second.experts:
         for name, tensor in expert.state_dict().items():
             torch.testing.assert_close(tensor, first.general.state_dict()[name], atol=1e-5, rtol=0)
@@ -255,11 +257,11 @@ def test_experts_of_general_first_go_out_from_the_general_one_which_goes_on(samp
 
 def test_a_phase_without_samples_keeps_its_expert_and_is_named(samples: Samples, tmp_path: Path) -> None:
     before = Networks(experts=[network(seed) for seed in range(3)])
-    made = go_on(Trainer(CONFIG), Separated(), before, samples, PlyGate((3, 40), ()), tmp_path)
+    made = train_generation(Trainer(CONFIG), Separated(), before, samples, PlyGate((3, 40), ()), tmp_path)
     assert same(made.networks.experts[2], before.experts[2])
     assert not same(made.networks.experts[0], before.experts[0])
     assert made.notes == ["no game came to 'phase 2': its expert stays as it is where it learns from that alone"]
-    few = go_on(Trainer(CONFIG), Separated(), before, samples, PlyGate((1, 40), ()), tmp_path / "few")
+    few = train_generation(Trainer(CONFIG), Separated(), before, samples, PlyGate((1, 40), ()), tmp_path / "few")
     assert any("less than a batch of 16" in note for note in few.notes)
 
 
@@ -272,11 +274,11 @@ def test_visits_are_those_of_the_samples(samples: Samples, games: PlayedGames) -
 def test_optimisers_go_on_with_what_they_have_gathered(samples: Samples, tmp_path: Path) -> None:
     gate, scheme, before = PlyGate((3, 6), ()), Staged(), Networks(experts=[network(0)] * 3)
     kept = Optimisers(tmp_path / "none", tmp_path / "kept")
-    first = go_on(Trainer(CONFIG), scheme, before, samples, gate, tmp_path / "1", optimisers=kept).networks
+    first = train_generation(Trainer(CONFIG), scheme, before, samples, gate, tmp_path / "1", optimisers=kept).networks
     assert len(list(kept.after.iterdir())) == 9
     further = Optimisers(kept.after, tmp_path / "further")
-    warm = go_on(Trainer(CONFIG), scheme, first, samples, gate, tmp_path / "2", optimisers=further).networks
-    cold = go_on(Trainer(CONFIG), scheme, first, samples, gate, tmp_path / "3").networks
+    warm = train_generation(Trainer(CONFIG), scheme, first, samples, gate, tmp_path / "2", optimisers=further).networks
+    cold = train_generation(Trainer(CONFIG), scheme, first, samples, gate, tmp_path / "3").networks
     assert not any(same(one, other) for one, other in zip(warm.experts, cold.experts, strict=True))
     steps = [int(read_state(folder / "1-2.safetensors")[0]["0.step"]) for folder in (kept.after, further.after)]
     assert steps[1] == 2 * steps[0]
@@ -289,7 +291,7 @@ def test_what_is_gathered_is_that_of_the_weights_a_stage_ends_with(samples: Samp
     )
     kept = Optimisers(tmp_path / "none", tmp_path / "kept")
     before = Networks(experts=[network(0)])
-    made = go_on(Trainer(config), Single(), before, samples, SinglePhase(), tmp_path / "1", optimisers=kept)
+    made = train_generation(Trainer(config), Single(), before, samples, SinglePhase(), tmp_path / "1", optimisers=kept)
     best = made.measurements[0]
     assert best["step"] < best["num_steps"]
     assert int(read_state(kept.after / "0-0.safetensors")[0]["0.step"]) == best["step"]
@@ -298,10 +300,12 @@ def test_what_is_gathered_is_that_of_the_weights_a_stage_ends_with(samples: Samp
 def test_what_a_stage_without_samples_has_gathered_is_kept_for_it(samples: Samples, tmp_path: Path) -> None:
     before = Networks(experts=[network(0)] * 3)
     kept = Optimisers(tmp_path / "none", tmp_path / "kept")
-    go_on(Trainer(CONFIG), Staged(), before, samples, PlyGate((3, 6), ()), tmp_path / "1", optimisers=kept)
+    train_generation(Trainer(CONFIG), Staged(), before, samples, PlyGate((3, 6), ()), tmp_path / "1", optimisers=kept)
     further = Optimisers(kept.after, tmp_path / "further")
     # No game comes to the middle phase: expert 0 learns 2-0 in place of 2-1-0.
-    go_on(Trainer(CONFIG), Staged(), before, samples, PlyGate((40, 41), ()), tmp_path / "2", optimisers=further)
+    train_generation(
+        Trainer(CONFIG), Staged(), before, samples, PlyGate((40, 41), ()), tmp_path / "2", optimisers=further
+    )
 
     def gathered(folder: Path) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -315,11 +319,13 @@ def test_what_a_stage_without_samples_has_gathered_is_kept_for_it(samples: Sampl
 def test_experts_that_differ_are_no_network_for_all_to_go_out_from(samples: Samples, tmp_path: Path) -> None:
     experts, gate = [network(seed) for seed in range(3)], PlyGate((3, 6), ())
     with pytest.raises(UsageError, match="expected one network to start all experts from, got 3"):
-        go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
+        train_generation(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
     with pytest.raises(UsageError, match="expected one network to start all experts from, got 3"):
         Single().fit_from(Trainer(CONFIG), experts, samples.training, gate, tmp_path / "1")
     general = network(3)
-    go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2")
+    train_generation(
+        Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2"
+    )
 
 
 def test_a_network_for_all_that_nobody_trains_stays_as_it_is(samples: Samples, tmp_path: Path) -> None:
@@ -332,7 +338,7 @@ def test_a_network_for_all_that_nobody_trains_stays_as_it_is(samples: Samples, t
 
     before = Networks(experts=[network(0)] * 3, general=network(0))
     # No game comes to the last phase: what is trained first is of one expert.
-    made = go_on(Trainer(CONFIG), LateFirst(), before, samples, PlyGate((3, 40), ()), tmp_path).networks
+    made = train_generation(Trainer(CONFIG), LateFirst(), before, samples, PlyGate((3, 40), ()), tmp_path).networks
     assert made.general is not None
     assert same(made.general, network(0))
     assert not same(made.experts[0], network(0))

@@ -26,13 +26,13 @@ from moemcts.learn.loop.games import AgentPool, play_games
 from moemcts.learn.weights import load_state, read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.selfplay.games import Speed, SpeedOfShares, waves
+from moemcts.runs.selfplay.games import Speed, SpeedMeter, chunks_to_play
 from moemcts.runs.selfplay.generations import PLAYED
 from moemcts.runs.selfplay.players import Players
 from moemcts.runs.selfplay.playing import Playing
+from moemcts.runs.selfplay.replayer import OPENING_PLIES, GameReplayer
 from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.runs.selfplay.settings import SelfPlayConfig
-from moemcts.runs.selfplay.showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_toml
 from moemcts.work.progress import Advance, NoProgress, ignore_progress
@@ -418,7 +418,7 @@ def test_no_more_moves_are_written_out_than_tell_an_opening(tmp_path: Path, monk
         type(run.game), "format_action", lambda game, *which: written.append(1) or text_of(game, *which)
     )
     games = play_games(run.game, AgentPool(newest=RandomAgent()), run.config.games, range(3), generation=1, seed=0)
-    Showing(run.players, 1, 0).openings([games])
+    GameReplayer(run.players, 1, 0).frequent_openings([games])
     assert len(written) == 3 * OPENING_PLIES
 
 
@@ -507,9 +507,9 @@ def test_games_of_which_a_copy_has_a_part_are_played_again(tmp_path: Path, size:
 
 
 def test_the_speed_of_shares_is_that_of_their_last_reports() -> None:
-    speed = SpeedOfShares()
+    speed = SpeedMeter()
     for share, num_games in ((0, 1), (3, 2), (0, 4)):
-        speed.note(share, Speed(num_games=num_games, seconds=float(num_games)))
+        speed.update(share, Speed(num_games=num_games, seconds=float(num_games)))
     assert speed.total == Speed(num_games=6, seconds=6.0)
 
 
@@ -542,7 +542,7 @@ def test_half_a_line_of_times_stops_nothing(tmp_path: Path) -> None:
     path = run.folder / "timings.jsonl"
     path.write_text(path.read_text() + '{"part": "ga{"part": "x"}\n{"part": "gam')
     assert run.times.read() == [line]
-    run.times.note({"part": "train-0001", "seconds": 1.0})
+    run.times.append({"part": "train-0001", "seconds": 1.0})
     assert run.times.read() == [line, {"part": "train-0001", "seconds": 1.0}]
 
 
@@ -551,7 +551,7 @@ def test_games_without_a_sample_come_to_an_end() -> None:
     found: dict[int, int] = {}
 
     def play(config: GamesConfig, samples_of: Callable[[int], int]) -> None:
-        for chunks in waves(config, 2, found.get):
+        for chunks in chunks_to_play(config, 2, found.get):
             found.update({chunk: samples_of(chunk) for chunk in chunks})
 
     with pytest.raises(MoemctsError, match=r"no sample from 1,000 games: .*; choose a smaller games.random_plies"):

@@ -108,7 +108,7 @@ def test_an_estimate_says_what_a_training_is_told_for_that_will_be_done_otherwis
 def test_what_is_learned_is_no_more_than_the_newest_games_are_a_share_of(tmp_path: Path) -> None:
     def learned(**replay: Any) -> float:
         run = selfplay(tmp_path / str(replay), replay=replay, training={"epochs": 1})
-        return estimate._learned(run, samples=100, windows=[1, 2, 3])
+        return estimate._num_learned(run, samples=100, window_sizes=[1, 2, 3])
 
     passes = learned(generations=1, newest=0.0) / 600
     assert learned(newest=0.5) == pytest.approx(passes * (100 + 200 + 200))

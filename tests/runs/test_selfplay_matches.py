@@ -79,7 +79,7 @@ def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_
         if isinstance(run.config.workers, int):
             run.do("start", ignore_progress)
             run.playing.begin(1)
-        assert run.playing.crew().count == 1
+        assert run.playing.match_workers().count == 1
         run.playing.stop()
 
 

@@ -15,7 +15,7 @@ import pytest
 from selfplay_for_tests import selfplay
 
 from moemcts.runs.selfplay.games import Chunk
-from moemcts.runs.selfplay.players import PlayChunks
+from moemcts.runs.selfplay.players import ChunkPlayer
 from moemcts.work.progress import ignore_progress
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
@@ -30,7 +30,7 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
     monkeypatch.setattr(tempfile, "tempdir", str(homes))
     run = selfplay(tmp_path / "run", workers=workers)
     run.trainer.start(ignore_progress)
-    here = PlayChunks(run.players, 1, 0)
+    here = ChunkPlayer(run.players, 1, 0)
     elsewhere = pickle.loads(pickle.dumps(here))
     expected, found = list[Any](), list[Any]()
     here([0], expected.append)
@@ -50,8 +50,8 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
 def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", workers=2)
     run.trainer.start(ignore_progress)
-    player = pickle.dumps(PlayChunks(run.players, 1, 0))
-    assert all(content not in player for content in run.players.needed(0).values())
+    player = pickle.dumps(ChunkPlayer(run.players, 1, 0))
+    assert all(content not in player for content in run.players.required_files(0).values())
 
 
 @pytest.mark.parametrize(("opponents", "num_kept"), [("self", 2), ("league", 3)])

@@ -171,12 +171,12 @@ def test_a_run_of_which_it_is_lost_who_plays_or_has_played_does_not_go_on(tmp_pa
     said = path.read_bytes()
     path.unlink()
     with pytest.raises(DamagedFile, match=f"{path.name} is missing, the result of part .*; put it back"):
-        work(SelfPlay.load(tmp_path / "run").longer(3))
+        work(SelfPlay.load(tmp_path / "run").with_generations(3))
     path.write_text("{}\n")
     with pytest.raises(DamagedFile, match="expected a table of the generation"):
-        work(SelfPlay.load(tmp_path / "run").longer(3))
+        work(SelfPlay.load(tmp_path / "run").with_generations(3))
     path.write_bytes(said.replace(b'"promoted": false', b'"promoted": true').replace(b'"samples": ', b'"samples": 1'))
     with pytest.raises(DamagedFile, match=rf"{path.name} is damaged: expected SHA-256 \w+, got "):
-        work(SelfPlay.load(tmp_path / "run").longer(3))
+        work(SelfPlay.load(tmp_path / "run").with_generations(3))
     path.write_bytes(said)
-    assert work(SelfPlay.load(tmp_path / "run").longer(3)).on_disk.champion(3) == 0
+    assert work(SelfPlay.load(tmp_path / "run").with_generations(3)).on_disk.champion(3) == 0

@@ -75,14 +75,14 @@ class SelfPlayAgent:
             if fast_simulations is None and config.simulations is None:
                 raise ValueError("expected fast_simulations for a search without simulations, got none")
             few = fast_simulations or max(1, (config.simulations or 0) // 4)
-            self._fast = self._full.with_config(quiet(config, simulations=few))
+            self._fast = self._full.with_config(without_noise(config, simulations=few))
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return run_to_completion(self.act_coroutine(views, seats))
 
     def act_coroutine(self, views: Views, seats: Sequence[Seat]) -> Coroutine[Sequence[Decision]]:
         """Runs full searches first, then quick ones."""
-        decisions = {} if self._config.reuse else _forced(views)
+        decisions = {} if self._config.reuse else _forced_decisions(views)
         full, fast = list[int](), list[int]()
         for row, seat in enumerate(seats):
             if row not in decisions:
@@ -90,9 +90,9 @@ class SelfPlayAgent:
                 (full if is_full else fast).append(row)
         for agent, rows, is_full in ((self._full, full, True), (self._fast, fast, False)):
             if rows:
-                some, theirs = views.take(rows), [seats[row] for row in rows]
-                results = yield from agent.search_coroutine(some, theirs)
-                for row, result, ply, seat in zip(rows, results, some.plies(), theirs, strict=True):
+                chosen_views, chosen_seats = views.take(rows), [seats[row] for row in rows]
+                results = yield from agent.search_coroutine(chosen_views, chosen_seats)
+                for row, result, ply, seat in zip(rows, results, chosen_views.plies(), chosen_seats, strict=True):
                     decisions[row] = self._decision(result, int(ply), seat, is_full=is_full)
         return [decisions[row] for row in range(len(seats))]
 
@@ -108,7 +108,7 @@ class SelfPlayAgent:
         )
 
 
-def quiet(search: SearchConfig, **changes: Any) -> SearchConfig:
+def without_noise(search: SearchConfig, **changes: Any) -> SearchConfig:
     """Returns a search with these settings, without noise and forced playouts.
 
     These only serve learning; forced playouts give noise a chance (as in KataGo, Wu 2019).
@@ -116,7 +116,7 @@ def quiet(search: SearchConfig, **changes: Any) -> SearchConfig:
     return search.model_copy(update={"noise_fraction": 0.0, "gumbel_noise": 0.0, "forced_playouts": 0.0, **changes})
 
 
-def _forced(views: Views) -> dict[int, Decision]:
+def _forced_decisions(views: Views) -> dict[int, Decision]:
     """Returns the decisions for the views with one legal action, by row."""
     legal = views.legal_mask()
     rows = np.flatnonzero(legal.sum(axis=1) == 1)

@@ -26,8 +26,8 @@ def value_targets(records: Records, config: TargetsConfig, spec: GameSpec) -> Fl
         return records.returns
     seats = seats_from(records.player, returns.shape[1])
     positions = _Positions(records, returns, seats, spec)
-    ahead = positions.ahead(config, spec.discount)
-    target = returns + np.take_along_axis(ahead[positions.of_sample], seats, axis=1)
+    corrections = positions.corrections(config, spec.discount)
+    target = returns + np.take_along_axis(corrections[positions.of_sample], seats, axis=1)
     expected = np.take_along_axis(positions.values[positions.of_sample], seats, axis=1)
     share = np.where(np.isnan(expected), 0.0, config.search_share)
     mixed = (1 - share) * target + share * np.nan_to_num(expected)
@@ -52,34 +52,34 @@ class _Positions:
         self.values[self.of_sample, records.player] = values
         if spec.utility_sum is not None:
             unknown = np.isnan(self.values)
-            alone = unknown & (unknown.sum(axis=1, keepdims=True) == 1)
-            left = spec.utility_sum - np.nansum(self.values, axis=1, keepdims=True)
-            self.values = np.where(alone, left, self.values)
+            is_only_unknown = unknown & (unknown.sum(axis=1, keepdims=True) == 1)
+            remainder = spec.utility_sum - np.nansum(self.values, axis=1, keepdims=True)
+            self.values = np.where(is_only_unknown, remainder, self.values)
 
-    def ahead(self, config: TargetsConfig, discount: float) -> NDArray[np.float64]:
+    def corrections(self, config: TargetsConfig, discount: float) -> NDArray[np.float64]:
         """Returns the difference between each position's target and its return, `[M, P]`."""
-        ahead = np.zeros_like(self.values)
+        corrections = np.zeros_like(self.values)
         for player in range(self.values.shape[1]):
             known = np.flatnonzero(~np.isnan(self.values[:, player]))
-            surprise = self.values[known, player] - self._returns[known, player]
+            value_errors = self.values[known, player] - self._returns[known, player]
             if config.steps is not None:
-                of_known = self._later(known, surprise, config.steps, discount)
+                known_corrections = self._n_step(known, value_errors, config.steps, discount)
             else:
-                of_known = self._decaying(known, surprise, config.td_lambda, discount)
-            ahead[known, player] = of_known
-        return ahead
+                known_corrections = self._td_lambda(known, value_errors, config.td_lambda, discount)
+            corrections[known, player] = known_corrections
+        return corrections
 
-    def _later(
-        self, known: IntArray, surprise: NDArray[np.float64], steps: int, discount: float
+    def _n_step(
+        self, known: IntArray, value_errors: NDArray[np.float64], steps: int, discount: float
     ) -> NDArray[np.float64]:
         found = np.zeros(len(known))
         rows = np.arange(max(len(known) - steps, 0))
         rows = rows[self._game[known[rows]] == self._game[known[rows + steps]]]
-        found[rows] = self._factor(known[rows], known[rows + steps], discount) * surprise[rows + steps]
+        found[rows] = self._discount_factor(known[rows], known[rows + steps], discount) * value_errors[rows + steps]
         return found
 
-    def _decaying(
-        self, known: IntArray, surprise: NDArray[np.float64], decay: float, discount: float
+    def _td_lambda(
+        self, known: IntArray, value_errors: NDArray[np.float64], td_lambda: float, discount: float
     ) -> NDArray[np.float64]:
         # All games at once, backwards from their last decisions: as many passes as the longest game has decisions.
         game = self._game[known]
@@ -92,8 +92,8 @@ class _Positions:
             rows, starts = rows[is_left] - 1, starts[is_left]
             if not len(rows):
                 return found
-            factor = self._factor(known[rows], known[rows + 1], discount)
-            found[rows] = factor * ((1 - decay) * surprise[rows + 1] + decay * found[rows + 1])
+            factor = self._discount_factor(known[rows], known[rows + 1], discount)
+            found[rows] = factor * ((1 - td_lambda) * value_errors[rows + 1] + td_lambda * found[rows + 1])
 
-    def _factor(self, rows: IntArray, later: IntArray, discount: float) -> NDArray[np.float64]:
+    def _discount_factor(self, rows: IntArray, later: IntArray, discount: float) -> NDArray[np.float64]:
         return np.asarray(discount ** (self._plies_to_end[rows] - self._plies_to_end[later]), dtype=np.float64)

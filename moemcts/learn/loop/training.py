@@ -43,8 +43,8 @@ class TrainingResult:
     """Messages about phases with few samples or none."""
 
 
-def staged(scheme: Scheme, reference: str) -> StagedScheme:
-    """Returns the scheme; raises UsageError if its experts cannot continue from their weights."""
+def require_staged(scheme: Scheme, reference: str) -> StagedScheme:
+    """Returns the scheme if it trains in stages; raises UsageError if not: its experts cannot continue training."""
     if isinstance(scheme, StagedScheme):
         return scheme
     raise UsageError(
@@ -53,21 +53,21 @@ def staged(scheme: Scheme, reference: str) -> StagedScheme:
     )
 
 
-def begins_with_all(stages: Sequence[Sequence[Stage]]) -> bool:
-    """Returns whether experts start from one network, which is trained first."""
+def has_shared_first_stage(stages: Sequence[Sequence[Stage]]) -> bool:
+    """Returns whether all experts have the same first stage, so that one network is trained before they branch off."""
     return len({own[0] for own in stages}) == 1 and any(len(own) > 1 for own in stages)
 
 
-def check(scheme: StagedScheme, before: Networks) -> None:
+def check_initial_networks(scheme: StagedScheme, networks: Networks) -> None:
     """Raises UsageError if experts are to start from one network, but there are several that differ."""
-    if before.general is None:
-        scheme.check_beginning(before.experts)
+    if networks.general is None:
+        scheme.check_initial_networks(networks.experts)
 
 
-def go_on(
+def train_generation(
     trainer: Trainer,
     scheme: StagedScheme,
-    before: Networks,
+    initial: Networks,
     samples: Samples,
     gate: PhaseGate,
     folder: Path,
@@ -78,44 +78,45 @@ def go_on(
 
     If a scheme begins with one network for all, that one continues from itself, and the experts start from it, as in
     CrazyAra's reinforcement learning; else each expert continues from itself. A stage without samples is left out.
-    `optimisers` are those of `Trainer.go_on`; the optimiser state of stages that are left out is passed on. Raises as
-    `Trainer.fit` and `check`.
+    `optimisers` are those of `Trainer.fit_from`; the optimiser state of stages left out is passed on. Raises as
+    `Trainer.fit` and `check_initial_networks`.
     """
     stages = scheme.all_stages(gate.num_phases)
-    has_general = begins_with_all(stages)
-    check(scheme, before)
-    first = before.experts if not has_general else [before.general or before.experts[0]] * len(stages)
+    has_general = has_shared_first_stage(stages)
+    check_initial_networks(scheme, initial)
+    starts = initial.experts if not has_general else [initial.general or initial.experts[0]] * len(stages)
     weights = samples.training.phase_weights(gate)
+    # By expert, the indices of the stages that have samples.
     places = [
         [place for place, stage in enumerate(own) if sample_weights(stage, samples.training, weights).any()]
         for own in stages
     ]
-    possible = [[own[place] for place in kept] for own, kept in zip(stages, places, strict=True)]
+    trainable = [[own[place] for place in kept] for own, kept in zip(stages, places, strict=True)]
     if optimisers is not None:
         optimisers = replace(optimisers, places=places)
         for expert, own in enumerate(stages):
             for place in set(range(len(own))) - set(places[expert]):
                 optimisers.pass_on(expert, place)
-    made = trainer.go_on(
-        list(first),
+    trained = trainer.fit_from(
+        list(starts),
         samples.training,
         gate,
-        possible,
+        trainable,
         folder,
         validation=samples.validation,
         optimisers=optimisers,
     )
     general = None
     if has_general:
-        general = copy.deepcopy(first[0])
+        general = copy.deepcopy(starts[0])
         if 0 in places[0]:
             # The stage that all experts share is trained first; if it was left out, the general network was not
             # trained.
             path = folder / "stages" / "00" / RESULT
             load_state(general, read_stage(path)[0], str(path))
     return TrainingResult(
-        networks=Networks(experts=[one.network for one in made], general=general),
-        measurements=[one.measurement for one in made],
+        networks=Networks(experts=[expert.network for expert in trained], general=general),
+        measurements=[expert.measurement for expert in trained],
         notes=sparse_phase_notes(samples.training.phase_counts(gate), trainer.config.batch_size),
     )
 
@@ -131,7 +132,7 @@ def sparse_phase_notes(counts: Mapping[str, float], batch_size: int) -> list[str
     return notes
 
 
-def configured(
+def generation_config(
     config: TrainerConfig, learning: PaceConfig, *, generation: int, seed: int, num_samples: int
 ) -> TrainerConfig:
     """Returns how a generation is trained: its learning rate, its length and its own seed."""

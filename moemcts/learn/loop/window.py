@@ -24,7 +24,7 @@ MIN_SAMPLES = 2
 """Minimum number of training samples, and of held-out ones."""
 
 
-def window(generation: int, num_samples: Callable[[int], int], config: ReplayConfig) -> range:
+def replay_window(generation: int, num_samples: Callable[[int], int], config: ReplayConfig) -> range:
     """Returns the generations whose samples train `generation`, the newest; the first is 1.
 
     `num_samples` returns the number of samples that a generation made.
@@ -32,12 +32,12 @@ def window(generation: int, num_samples: Callable[[int], int], config: ReplayCon
     size = min(config.generations, max(1, math.ceil(config.growth * generation - _ROUNDING)))
     first = max(1, generation - size + 1)
     if config.samples is not None:
-        total, kept = 0, generation
-        for kept in range(generation, first - 1, -1):
-            total += num_samples(kept)
+        total, oldest = 0, generation
+        for oldest in range(generation, first - 1, -1):
+            total += num_samples(oldest)
             if total >= config.samples:
                 break
-        first = kept
+        first = oldest
     return range(first, generation + 1)
 
 
@@ -66,22 +66,22 @@ def open_window(
     of them, chosen by the seed. `name` identifies the samples, `newest` is the newest generation. Raises MoemctsError
     if there are too few.
     """
-    made = None
+    value_target_rows = None
     if not targets.is_result:
-        made = np.concatenate([value_targets(shard, targets, game.spec) for shard in shards])
-    everything = Dataset(game, shards, name=name, targets=made)
+        value_target_rows = np.concatenate([value_targets(shard, targets, game.spec) for shard in shards])
+    everything = Dataset(game, shards, name=name, targets=value_target_rows)
     games = everything.games()
     is_held_out = held_out_games(games, held_out, seed)
     rest = np.flatnonzero(~is_held_out)
-    training = everything.take(drawn_rows(rest, generation_of(games[rest]) == newest, replay, (seed, newest)))
+    training = everything.take(draw_rows(rest, generation_of(games[rest]) == newest, replay, (seed, newest)))
     validation = everything.take(np.flatnonzero(is_held_out))
     if min(len(training), len(validation)) < MIN_SAMPLES:
         raise MoemctsError(
             f"expected samples to learn from and to measure on, got {len(training)} and {len(validation)} of "
             f"{len(np.unique(games))} games; play more games per generation, or hold out more"
         )
-    training.id = _name(training, name)
-    validation.id = _name(validation, name)
+    training.id = _subset_id(training, name)
+    validation.id = _subset_id(validation, name)
     return Samples(training=training, validation=validation)
 
 
@@ -93,23 +93,23 @@ def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
     on.
     """
     numbers, of_sample, counts = np.unique(games, return_inverse=True, return_counts=True)
-    chances = uniform_of(numbers, seed)
-    is_out = chances < fraction
+    draws = uniform_of(numbers, seed)
+    is_held_out = draws < fraction
     if len(numbers) > 1:
-        order = chances.argsort()
-        fewest = _games_of(MIN_SAMPLES, counts[order])
-        most = len(numbers) - _games_of(MIN_SAMPLES, counts[order[::-1]])
-        num_out = min(max(int(is_out.sum()), fewest), max(most, 1))
-        is_out[order[:num_out]], is_out[order[num_out:]] = True, False
-    return np.asarray(is_out[of_sample], dtype=np.bool_)
+        order = draws.argsort()
+        fewest = _num_games_with(MIN_SAMPLES, counts[order])
+        most = len(numbers) - _num_games_with(MIN_SAMPLES, counts[order[::-1]])
+        num_held_out = min(max(int(is_held_out.sum()), fewest), max(most, 1))
+        is_held_out[order[:num_held_out]], is_held_out[order[num_held_out:]] = True, False
+    return np.asarray(is_held_out[of_sample], dtype=np.bool_)
 
 
-def _games_of(num_samples: int, counts: IntArray) -> int:
+def _num_games_with(num_samples: int, counts: IntArray) -> int:
     """Returns how many of the first games have `num_samples` samples together."""
     return int(np.searchsorted(np.cumsum(counts), num_samples)) + 1
 
 
-def drawn_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Sequence[int]) -> IntArray:
+def draw_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Sequence[int]) -> IntArray:
     """Returns the rows to train on, ascending, given all of them and a mask of those of the newest generation."""
     rng = np.random.default_rng(list(seed))
     new, old = rows[is_new], rows[~is_new]
@@ -126,5 +126,6 @@ def drawn_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Se
     return np.sort(rng.permutation(rows)[:size]) if size < len(rows) else rows
 
 
-def _name(dataset: Dataset, name: str) -> str:
+def _subset_id(dataset: Dataset, name: str) -> str:
+    """Returns an id of exactly these rows of the samples called `name`."""
     return digest(f"{name} {digest(dataset.rows.tobytes())}".encode())[:16]

@@ -137,16 +137,16 @@ class StagedScheme(Scheme):
     ) -> Team:
         """Trains the experts of a gate as `fit` does, starting the expert of each phase from the weights of a network.
 
-        Raises as `fit` and `check_beginning`.
+        Raises as `fit` and `check_initial_networks`.
         """
         self.check(gate)
-        self.check_beginning(networks)
+        self.check_initial_networks(networks)
         stages = self.all_stages(gate.num_phases)
-        trained = trainer.go_on(networks, dataset, gate, stages, folder, validation=validation, test=test)
+        trained = trainer.fit_from(networks, dataset, gate, stages, folder, validation=validation, test=test)
         return Team(gate=gate, trained=trained)
 
     @final
-    def check_beginning(self, networks: Sequence[nn.Module]) -> None:
+    def check_initial_networks(self, networks: Sequence[nn.Module]) -> None:
         """Raises UsageError if experts start as one network that all of them share, and these, one each, differ."""
         from moemcts.learn.weights import network_state, state_digest
 

@@ -24,10 +24,10 @@ from moemcts.learn.networks.shared_body import require_heads
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.compiling import compiled, compiled_where_it_pays
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.course import Course
-from moemcts.learn.training.course import Trained as Trained
 from moemcts.learn.training.learner import Machine
 from moemcts.learn.training.optimisers import Optimisers as Optimisers
+from moemcts.learn.training.plan_run import PlanRun
+from moemcts.learn.training.plan_run import Trained as Trained
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import no_samples, sample_weights
@@ -112,7 +112,7 @@ class Trainer:
         initial = [network_state(network)]
         return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, stages, folder)
 
-    def go_on(
+    def fit_from(
         self,
         networks: Sequence[nn.Module],
         dataset: Dataset,
@@ -179,11 +179,11 @@ class Trainer:
         meter = Meter(self._on_progress, sum(sizes))
         with self._borrowed():
             machine = self._machine(network, trains_heads)
-            course = Course(self.config, machine, initial, material, identity, folder, meter, optimisers)
+            plan_run = PlanRun(self.config, machine, initial, material, identity, folder, meter, optimisers)
             for step in steps:
-                course.run(step)
+                plan_run.run(step)
         network.to("cpu")
-        return [course.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
+        return [plan_run.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
 
     def _material(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None

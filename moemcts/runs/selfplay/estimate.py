@@ -46,52 +46,58 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
 
     Rates are measured on this machine; games are assumed to be as long as random ones.
     """
-    from moemcts.learn.loop.window import window
+    from moemcts.learn.loop.window import replay_window
     from moemcts.learn.training.stages import plan
 
     config, game = run.config, run.game
     random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
-    states, moves = random_games.states, random_games.samples_per_game
+    states, decisions_per_game = random_games.states, random_games.samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
     evaluator = untrained(game, config.network, config.games.backend, config.games.precision, config.games.device)
     search, times = shortened(config.search, rate)
     agent = SearchAgent(game, evaluator, search, opponents=run.players.opponent_model())
-    each = times * decision_seconds(game, agent, random_games.games) / _full(config)
+    seconds_per_simulation = times * decision_seconds(game, agent, random_games.games) / _full_simulations(config)
     # Decisions per game made by the newest experts, and how many of them are learned from.
-    decisions = moves * _own_share(run)
-    samples_per_game = decisions * _searched_share(config)
+    own_decisions = decisions_per_game * _own_share(run)
+    samples_per_game = own_decisions * _searched_share(config)
     samples = config.games.samples or config.games.games * samples_per_game
-    played = config.generations * samples / samples_per_game * decisions * _simulations_per_decision(config)
-    windows = [len(window(one + 1, lambda _: round(samples), config.replay)) for one in range(config.generations)]
+    num_simulations = (
+        config.generations * samples / samples_per_game * own_decisions * _simulations_per_decision(config)
+    )
+    window_sizes = [
+        len(replay_window(generation, lambda _: round(samples), config.replay))
+        for generation in range(1, config.generations + 1)
+    ]
     workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
-    learned = _learned(run, samples, windows)
+    num_learned = _num_learned(run, samples, window_sizes)
     num_trainings = config.generations * len(plan(run.scheme.all_stages(run.gate.num_phases)))
     num_kept = len({*range(0, config.generations + 1, config.keep), *run.measured})
     bytes_of_expert = num_kept * num_parameters * BYTES_PER_WEIGHT + bytes_of_training(num_parameters)
-    playing = _starts(config) * START + played * each / workers
-    training = learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + FIRST_STEP * num_trainings
-    matches = _played(run, workers) * moves * each
+    playing = _num_starts(config) * START + num_simulations * seconds_per_simulation / workers
+    training = num_learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + FIRST_STEP * num_trainings
+    matches = _match_simulations(run, workers) * decisions_per_game * seconds_per_simulation
     return Estimate(
         data=playing,
         training=OPTIMISERS + training,
         matches=matches,
         assumed=assumed(config.training),
         report=LIBRARIES + 6 * FIGURE,
-        at_once=_at_once(config, workers, playing, training + matches) if config.games.ahead else 0.0,
+        at_once=_overlap_seconds(config, workers, playing, training + matches) if config.games.ahead else 0.0,
         num_bytes=int(
-            samples * (max(windows) + 1) * _bytes_per_searched(game, states) + run.gate.num_phases * bytes_of_expert
+            samples * (max(window_sizes) + 1) * _bytes_per_searched(game, states)
+            + run.gate.num_phases * bytes_of_expert
         ),
     )
 
 
-def _starts(config: SelfPlayConfig) -> int:
+def _num_starts(config: SelfPlayConfig) -> int:
     """Returns how often worker processes are started for games; games ahead start new ones per generation."""
     if config.games.ahead:
         return config.generations
     return 0 if config.workers == 1 or (config.workers == 0 and num_cores() == 1) else 1
 
 
-def _at_once(config: SelfPlayConfig, workers: int, playing: float, learning: float) -> float:
+def _overlap_seconds(config: SelfPlayConfig, workers: int, playing: float, learning: float) -> float:
     """Returns the seconds saved by playing games ahead during training and evaluation.
 
     `playing` and `learning` are the total seconds of each on its own. The first games have no training to overlap with,
@@ -99,13 +105,13 @@ def _at_once(config: SelfPlayConfig, workers: int, playing: float, learning: flo
     """
     is_elsewhere = isinstance(config.workers, str) and config.workers != LOCAL_RAY
     busy = (config.training.threads or 1) + (0 if is_elsewhere else workers)
-    # Slowdown if there are more busy processes than cores.
-    slower = max(1.0, busy / num_cores())
-    saved = min(playing, learning) * max(0.0, 2 - slower)
+    # Processes slow each other down if there are more of them than cores.
+    slowdown = max(1.0, busy / num_cores())
+    saved = min(playing, learning) * max(0.0, 2 - slowdown)
     return saved * (config.generations - 1) / config.generations
 
 
-def _full(config: SelfPlayConfig) -> int:
+def _full_simulations(config: SelfPlayConfig) -> int:
     """Returns the simulations of a full search, whose visits are learned from."""
     return config.search.simulations or config.search.nodes or 100
 
@@ -119,7 +125,7 @@ def _own_share(run: SelfPlay) -> float:
 def _simulations_per_decision(config: SelfPlayConfig) -> float:
     if not config.games.searched:
         return 1
-    full, share = _full(config), _searched_share(config)
+    full, share = _full_simulations(config), _searched_share(config)
     return share * full + (1 - share) * (config.games.fast_simulations or full // 4)
 
 
@@ -128,10 +134,10 @@ def _searched_share(config: SelfPlayConfig) -> float:
     return config.games.full_share if config.games.searched else 1.0
 
 
-def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
-    """Returns the number of samples that all generations learn from; `windows` are the sizes of their replay windows.
+def _num_learned(run: SelfPlay, samples: float, window_sizes: Sequence[int]) -> float:
+    """Returns the number of samples that all generations learn from.
 
-    Each generation has `samples` samples.
+    Each generation has `samples` samples; `window_sizes` are the generations in each replay window.
     """
     config, passes = run.config, run.scheme.cost(run.gate.num_phases)
     if config.learning.steps is not None:
@@ -139,13 +145,13 @@ def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
     newest, drawn = config.replay.newest, config.replay.drawn
     # An upper bound: if there are too few of the newest samples for their share, less is learned from.
     most = min(drawn or math.inf, samples / newest if newest else math.inf)
-    return sum(min(most, samples * size) for size in windows) * config.training.epochs * passes
+    return sum(min(most, samples * size) for size in window_sizes) * config.training.epochs * passes
 
 
-def _played(run: SelfPlay, workers: int) -> float:
+def _match_simulations(run: SelfPlay, workers: int) -> float:
     """Returns the simulations per process in all matches, counting one decision per game."""
     config, gauntlet, promotion = run.config, run.config.gauntlet, run.config.promotion
-    full = _full(config) if config.games.searched else 1
+    full = _full_simulations(config) if config.games.searched else 1
     sharing = workers if isinstance(config.workers, int) and not config.games.ahead else 1
 
     def simulated(num_matches: int, num_games: int, simulations: int | None, parallel: int) -> float:
@@ -154,9 +160,9 @@ def _played(run: SelfPlay, workers: int) -> float:
 
     num_measured = len(run.measured) * (len(gauntlet.opponents) + gauntlet.previous)
     num_promotions = config.generations * (promotion.rule != "none")
-    together = promotion.parallel or config.games.parallel
+    promotion_parallel = promotion.parallel or config.games.parallel
     return simulated(num_measured, gauntlet.games, gauntlet.simulations, gauntlet.parallel) + simulated(
-        num_promotions, promotion.games, promotion.simulations, together
+        num_promotions, promotion.games, promotion.simulations, promotion_parallel
     )
 
 

@@ -63,15 +63,15 @@ class Chunk(NamedTuple):
 
 
 @dataclass
-class SpeedOfShares:
-    """The total speed of shares of one or several chunks, played concurrently or one after the other."""
+class SpeedMeter:
+    """Measures the total speed of shares of one or several chunks, played concurrently or one after the other."""
 
     started: float = field(default_factory=time.monotonic)
     total: Speed = Speed()
     """The totals over all shares; `seconds` sums the time of several processes."""
     _shares: dict[int, Speed] = field(default_factory=dict)
 
-    def note(self, share: int, speed: Speed) -> None:
+    def update(self, share: int, speed: Speed) -> None:
         """Replaces a share's running totals."""
         # Updated incrementally: hundreds of shares report every half second.
         self.total += speed - self._shares.get(share, Speed())
@@ -83,18 +83,18 @@ class SpeedOfShares:
         return time.monotonic() - self.started
 
 
-def throttled(report: Callable[[Speed], None], usage: Usage, started: float) -> Callable[[Counts], None]:
-    """Returns a callback for every round that reports at most once per `SECONDS_BETWEEN_REPORTS`."""
+def throttle_progress(report: Callable[[Speed], None], usage: Usage, started: float) -> Callable[[Counts], None]:
+    """Returns a callback for every round of games that reports once per `SECONDS_BETWEEN_REPORTS` at most."""
     last = 0.0
 
-    def hear(counts: Counts) -> None:
+    def on_counts(counts: Counts) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= SECONDS_BETWEEN_REPORTS:
             last = now
             report(speed_of(counts, usage, started))
 
-    return hear
+    return on_counts
 
 
 def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
@@ -120,59 +120,56 @@ def read_chunk(path: Path) -> PlayedGames:
     return PlayedGames.of_arrays(map_sealed(path))
 
 
-def done_before(paths: Sequence[Path]) -> Speed:
+def recover_chunks(paths: Sequence[Path]) -> Speed:
     """Returns the number of games and samples in files of an earlier start.
 
     Damaged files, such as from an interrupted copy, are removed; their games are played again.
     """
-    found = []
+    chunks = []
     for path in paths:
         try:
-            found.append(read_chunk(path))
+            chunks.append(read_chunk(path))
         except DamagedFile:
             path.unlink()
-    return Speed(num_games=sum(map(len, found)), num_samples=sum(len(one.records) for one in found))
+    return Speed(num_games=sum(map(len, chunks)), num_samples=sum(len(chunk.records) for chunk in chunks))
 
 
-def numbers_of(config: GamesConfig, chunk: int) -> range:
+def game_indices(config: GamesConfig, chunk: int) -> range:
     """Returns the indices of the games of a chunk."""
-    last = config.games if config.samples is None else math.inf
-    start = chunk * config.per_part
-    return range(start, int(min(start + config.per_part, last)))
+    start, end = chunk * config.per_part, (chunk + 1) * config.per_part
+    return range(start, end if config.samples is not None else min(end, config.games))
 
 
-def waves(
-    config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None], before: float = 0.0
+def chunks_to_play(
+    config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None], expected_samples: float = 0.0
 ) -> Iterator[list[int]]:
     """Yields the chunks to play next until there are enough games.
 
     `samples_of` returns the number of samples of a chunk, or None if it is not played yet. With a fixed number of
     games, all missing chunks come at once. With a fixed number of samples, as many come as are estimated to be missing:
-    from the mean of the chunks played, else from `before`, the samples per chunk of the previous generation; if neither
-    is known, one per worker. Raises MoemctsError if games yield no samples.
+    from the mean of the chunks played, else from `expected_samples` per chunk, the previous generation's; if neither is
+    known, one per worker. Raises MoemctsError if games yield no samples.
     """
     if config.samples is None:
         yield [chunk for chunk in range(-(-config.games // config.per_part)) if samples_of(chunk) is None]
         return
-    wanted = config.samples
     while True:
-        known: list[int] = []
-        while (found := samples_of(len(known))) is not None and sum(known) < wanted:
-            known.append(found)
-        missing = wanted - sum(known)
-        if missing <= 0:
+        num_chunks = num_samples = 0
+        while num_samples < config.samples and (found := samples_of(num_chunks)) is not None:
+            num_samples += found
+            num_chunks += 1
+        if num_samples >= config.samples:
             return
-        num_games = len(known) * config.per_part
-        if not sum(known) and num_games * config.full_share >= MAX_EMPTY_GAMES:
+        num_games = num_chunks * config.per_part
+        if not num_samples and num_games * config.full_share >= MAX_EMPTY_GAMES:
             raise MoemctsError(
                 f"no sample from {num_games:,} games: expected decisions between several actions after up to "
                 f"{config.random_plies} random moves; choose a smaller games.random_plies, or games.games in "
                 "place of games.samples"
             )
-        mean = sum(known) / len(known) if sum(known) else before
-        number = math.ceil(missing / mean) if mean else num_workers
-        first = len(known)
-        yield [chunk for chunk in range(first, first + number) if samples_of(chunk) is None]
+        mean = num_samples / num_chunks if num_samples else expected_samples
+        num_missing = math.ceil((config.samples - num_samples) / mean) if mean else num_workers
+        yield [chunk for chunk in range(num_chunks, num_chunks + num_missing) if samples_of(chunk) is None]
 
 
 def join_chunks(
@@ -183,23 +180,23 @@ def join_chunks(
     If a number of samples is configured, the excess is cut off.
     """
     writer = ShardWriter(out, game, reference=reference, source=source)
-    left, kept = config.samples, list[PlayedGames]()
+    remaining, joined = config.samples, list[PlayedGames]()
     for number, path in enumerate(chunks):
         played = read_chunk(path)
-        if left is not None:
+        records = played.records
+        if remaining is not None:
             ends = np.cumsum(played.num_samples)
-            played = played.first(int(np.searchsorted(ends, left)) + 1)
-        records = played.records if left is None else played.records.first(left)
-        if left is not None:
-            left -= len(records)
-        kept.append(played)
+            played = played.first(int(np.searchsorted(ends, remaining)) + 1)
+            records = played.records.first(remaining)
+            remaining -= len(records)
+        joined.append(played)
         if number >= writer.num_shards:
             writer.append(records)
     writer.finish()
-    return writer.num_samples, kept
+    return writer.num_samples, joined
 
 
-def describe_games(chunks: Sequence[PlayedGames]) -> dict[str, Any]:
+def game_statistics(chunks: Sequence[PlayedGames]) -> dict[str, Any]:
     """Returns statistics of games: numbers, lengths, results by seat, duplicates, resignations."""
     plies = np.concatenate([chunk.plies for chunk in chunks])
     returns = np.concatenate([chunk.returns for chunk in chunks])
@@ -207,10 +204,10 @@ def describe_games(chunks: Sequence[PlayedGames]) -> dict[str, Any]:
     seats = np.concatenate([chunk.seat_learned_from for chunk in chunks])
     resigner = np.concatenate([chunk.resigner for chunk in chunks])
     ending = np.concatenate([chunk.ending for chunk in chunks])
-    would = np.flatnonzero(resigner >= 0)
-    wrong = int((returns[would, resigner[would]] > -1).sum()) if len(would) else 0
-    seated = np.flatnonzero(seats >= 0)
-    own = returns[seated, seats[seated]]
+    resignable = np.flatnonzero(resigner >= 0)
+    num_wrong = int((returns[resignable, resigner[resignable]] > -1).sum())
+    with_opponents = np.flatnonzero(seats >= 0)
+    own = returns[with_opponents, seats[with_opponents]]
     return {
         "games": len(plies),
         "plies": {
@@ -230,8 +227,8 @@ def describe_games(chunks: Sequence[PlayedGames]) -> dict[str, Any]:
         ],
         "duplicates": round(1 - len(np.unique(courses)) / len(courses), 5),
         "resigned": round(float((ending == RESIGNED).mean()), 5),
-        "would_have_resigned": len(would),
-        "wrongly": wrong,
-        "against_others": len(seated),
-        "won_against_others": round(float((own > 0).mean()), 5) if len(seated) else None,
+        "would_have_resigned": len(resignable),
+        "wrongly": num_wrong,
+        "against_others": len(with_opponents),
+        "won_against_others": round(float((own > 0).mean()), 5) if len(with_opponents) else None,
     }

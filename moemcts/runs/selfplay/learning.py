@@ -17,6 +17,7 @@ from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
     from moemcts.learn.loop.training import Networks
+    from moemcts.learn.loop.window import Samples
     from moemcts.learn.training.progress import Progress as TrainingProgress
 
 
@@ -35,28 +36,28 @@ class GenerationTrainer:
         """Called with warnings, such as about phases with few samples."""
 
     def start(self, advance: Advance) -> None:
-        """Writes the experts of generation 0; raises as `beginning`."""
-        first = self.beginning()
+        """Writes the experts of generation 0; raises as `initial_networks`."""
+        first = self.initial_networks()
         if first.general is not None:
             self._save_general(0, first.general)
         self._save(0, first.experts, data="", measurements=[])
         advance(len(first.experts), len(first.experts))
 
-    def beginning(self) -> Networks:
+    def initial_networks(self) -> Networks:
         """Returns the networks of generation 0.
 
         Raises UsageError if the gate or the scheme cannot start from them, and as `load_networks`.
         """
-        from moemcts.learn.loop.training import Networks, check
+        from moemcts.learn.loop.training import Networks, check_initial_networks
 
         general = Path(self.config.start).parent / GENERAL if self.config.start else None
         first = Networks(
-            experts=self._first_networks(), general=self._network(general) if general and general.exists() else None
+            experts=self._initial_experts(), general=self._network(general) if general and general.exists() else None
         )
-        check(self.scheme, first)
+        check_initial_networks(self.scheme, first)
         return first
 
-    def _first_networks(self) -> list[Any]:
+    def _initial_experts(self) -> list[Any]:
         import torch
 
         num_phases = self.gate.num_phases
@@ -69,14 +70,14 @@ class GenerationTrainer:
 
     def train(self, generation: int, advance: Advance) -> None:
         """Trains the experts of a generation, continuing from earlier ones."""
-        from moemcts.learn.loop.training import configured, go_on
+        from moemcts.learn.loop.training import generation_config, train_generation
         from moemcts.learn.training.trainer import Optimisers, Trainer
 
         if self.on_disk.read_result(generation, LEARNED):
             return
         config = self.config
-        samples, found = self._samples(generation)
-        settings = configured(
+        samples, window = self._open_window(generation)
+        settings = generation_config(
             config.training,
             config.learning,
             generation=generation,
@@ -84,69 +85,71 @@ class GenerationTrainer:
             num_samples=len(samples.training),
         )
 
-        def follow(state: TrainingProgress) -> None:
+        def on_progress(state: TrainingProgress) -> None:
             advance(state.step, state.num_steps)
 
         trainer = Trainer(
             settings,
-            on_progress=follow,
+            on_progress=on_progress,
             references={"network": config.network, "gate": config.gate, "scheme": config.scheme},
         )
-        origin = self._origin(generation)
+        previous = self._continued_from(generation)
         optimisers = None
         if config.learning.optimiser == "kept":
-            optimisers = Optimisers(self.on_disk.of(origin) / OPTIMISERS, self.on_disk.of(generation) / OPTIMISERS)
-        taught = go_on(
+            optimisers = Optimisers(self.on_disk.of(previous) / OPTIMISERS, self.on_disk.of(generation) / OPTIMISERS)
+        result = train_generation(
             trainer,
             self.scheme,
-            self._networks(origin),
+            self._networks(previous),
             samples,
             self.gate,
             self.on_disk.of(generation) / TRAINING,
             optimisers=optimisers,
         )
-        for note in taught.notes:
+        for note in result.notes:
             self.say(f"generation {generation}: {note}")
-        if taught.networks.general is not None:
-            self._save_general(generation, taught.networks.general)
-        self._save(generation, taught.networks.experts, data=samples.training.id, measurements=taught.measurements)
+        if result.networks.general is not None:
+            self._save_general(generation, result.networks.general)
+        self._save(generation, result.networks.experts, data=samples.training.id, measurements=result.measurements)
         self.on_disk.write_result(
             generation,
             LEARNED,
             {
                 "samples": len(samples.training),
                 "validation": len(samples.validation),
-                "window": [found.start, found.stop - 1],
+                "window": [window.start, window.stop - 1],
                 "phases": samples.training.phase_counts(self.gate),
                 "learning_rate": settings.learning_rate,
                 "losses": {
-                    name: _losses(one) for name, one in zip(self.gate.phase_names, taught.measurements, strict=True)
+                    phase: _losses(measurement)
+                    for phase, measurement in zip(self.gate.phase_names, result.measurements, strict=True)
                 },
-                "notes": list(taught.notes),
+                "notes": list(result.notes),
             },
         )
 
-    def _samples(self, generation: int) -> tuple[Any, range]:
+    def _open_window(self, generation: int) -> tuple[Samples, range]:
+        """Returns the samples that a generation learns from, and the generations that they are of."""
         from moemcts.learn.data.shards import dataset_id, read_shards
-        from moemcts.learn.loop.window import open_window, window
+        from moemcts.learn.loop.window import open_window, replay_window
         from moemcts.store import digest
 
         config = self.config
-        found = window(generation, self.on_disk.num_samples, config.replay)
-        opened = [read_shards(self.on_disk.games(one), self.game) for one in found]
+        window = replay_window(generation, self.on_disk.num_samples, config.replay)
+        datasets = [read_shards(self.on_disk.games(number), self.game) for number in window]
         samples = open_window(
             self.game,
-            [shard for _, shards in opened for shard in shards],
-            digest(" ".join(dataset_id(manifest) for manifest, _ in opened).encode())[:16],
+            [shard for _, shards in datasets for shard in shards],
+            digest(" ".join(dataset_id(manifest) for manifest, _ in datasets).encode())[:16],
             config.replay,
             config.targets,
             held_out=config.training.validation_fraction,
             seed=config.seed,
             newest=generation,
         )
-        return samples, found
+        return samples, window
 
-    def _origin(self, generation: int) -> int:
+    def _continued_from(self, generation: int) -> int:
         """Returns the generation whose experts a generation continues from."""
         goes_on = self.config.promotion.goes_on
         return generation - 1 if goes_on == "newest" else self.on_disk.champion(generation - 1)

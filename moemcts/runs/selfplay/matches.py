@@ -15,13 +15,13 @@ from moemcts.arena.schedules import Remake
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.learn.identity import FileContent, checked
-from moemcts.learn.loop.players import quiet
+from moemcts.learn.loop.players import without_noise
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
 from moemcts.runs.copies import GAUNTLET, openings_file
 from moemcts.runs.selfplay.duels import Duel, in_turn, is_promoted, one_against_all
 from moemcts.runs.selfplay.generations import PROMOTED
-from moemcts.runs.selfplay.players import Players, name_of
+from moemcts.runs.selfplay.players import Players, generation_name
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.settings import MAX_SEED
 from moemcts.store import manifest_digest, read_json, write_json
@@ -36,8 +36,10 @@ _SEEDS = MAX_SEED + 1
 class GenerationMatches:
     """The evaluation matches of generations."""
 
-    def __init__(self, players: Players, measured: Sequence[int], crew: Callable[[], Workers] = InProcess) -> None:
-        """`measured` are the generations to measure, in order; `crew` returns the workers that play a match.
+    def __init__(
+        self, players: Players, measured: Sequence[int], get_workers: Callable[[], Workers] = InProcess
+    ) -> None:
+        """`measured` are the generations to measure, in order; `get_workers` returns the workers that play a match.
 
         Raises UsageError if the promotion test is invalid or does not fit the game.
         """
@@ -45,10 +47,11 @@ class GenerationMatches:
         self.config, self.game = players.config, players.game
         self.folder, self.on_disk = players.folder, players.on_disk
         self.measured = measured
-        self._crew = crew
-        self._sprt = self._test()
+        self._get_workers = get_workers
+        self._sprt = self._make_sprt()
 
-    def _test(self) -> Sprt | None:
+    def _make_sprt(self) -> Sprt | None:
+        """Returns the sequential test for promotion; None if another rule decides. Raises as the constructor."""
         rule = self.config.promotion
         if rule.rule == "none":
             return None
@@ -63,8 +66,8 @@ class GenerationMatches:
         """Plays the newest experts against the champion and records whether they are promoted."""
         if self.on_disk.read_result(generation, PROMOTED):
             return
-        newest, duel = name_of(generation), self.promotion(generation)
-        result = duel.play(self._crew(), advance)
+        newest, duel = generation_name(generation), self.promotion(generation)
+        result = duel.play(self._get_workers(), advance)
         self.on_disk.write_result(
             generation,
             PROMOTED,
@@ -79,11 +82,12 @@ class GenerationMatches:
     def promotion(self, generation: int) -> Duel:
         """Returns the match of a generation's experts against the champion."""
         rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
-        search = quiet(self.config.search, temperature=rule.temperature)
+        search = without_noise(self.config.search, temperature=rule.temperature)
         return Duel(
             game=self.game,
             agents={
-                name_of(one): self.players.contestant(one, search, rule.simulations) for one in (generation, champion)
+                generation_name(number): self.players.contestant(number, search, rule.simulations)
+                for number in (generation, champion)
             },
             openings=self._openings(rule.games, generation),
             num_games=rule.games,
@@ -92,50 +96,51 @@ class GenerationMatches:
             in_flight=self.config.games.in_flight or 1,
             identity=self._identity([generation, champion], search.model_dump(mode="json"), rule.simulations),
             journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
-            seating=in_turn(self.game, name_of(generation), name_of(champion)),
+            seating=in_turn(self.game, generation_name(generation), generation_name(champion)),
             sprt=self._sprt,
-            remake=self._remake(GenerationMatches.promotion, generation),
+            remake=self._recreation(GenerationMatches.promotion, generation),
         )
 
     def measure(self, generation: int, advance: Advance) -> None:
         """Plays a generation against the fixed opponents and against the previously measured generation."""
-        others = self._others(generation)
-        name, found = name_of(generation), []
-        for number, other in enumerate(others):
+        opponents = self._opponents(generation)
+        name, matches = generation_name(generation), []
+        for number, opponent in enumerate(opponents):
             duel = self.measurement(generation, number)
             result = duel.play(
-                self._crew(),
-                lambda done, total, n=number: advance(n * total + done, len(others) * total),  # type: ignore[misc]
+                self._get_workers(),
+                lambda done, total, n=number: advance(n * total + done, len(opponents) * total),  # type: ignore[misc]
             )
-            found.append(
+            matches.append(
                 {
                     "agent": name,
-                    "other": other,
+                    "other": opponent,
                     "counts": list(result.counts(name)),
                     "tally": result.tally(name).to_json(),
                     "rankings": [
-                        [list(map(list, one.groups)), list(one.unranked), one.board] for one in result.rankings()
+                        [list(map(list, ranking.groups)), list(ranking.unranked), ranking.board]
+                        for ranking in result.rankings()
                     ],
                     "returns": result.mean_returns,
                 }
             )
-        write_json(measurement_of(self.folder, generation), found)
+        write_json(measurement_file(self.folder, generation), matches)
 
     def measurement(self, generation: int, number: int) -> Duel:
         """Returns one of the matches in which a generation is measured."""
-        gauntlet, name = self.config.gauntlet, self._others(generation)[number]
-        search = quiet(self.config.search, temperature=0.0)
-        own, theirs, is_timed = [generation], dict[str, Any](), False
+        gauntlet, name = self.config.gauntlet, self._opponents(generation)[number]
+        search = without_noise(self.config.search, temperature=0.0)
+        generations, experts, is_timed = [generation], dict[str, Any](), False
         if number < len(gauntlet.opponents):
-            known = contestants([name], self.game)[name]
-            agent, is_timed, theirs = known.agent, known.is_timed, experts_of([name])
+            opponent = contestants([name], self.game)[name]
+            agent, is_timed, experts = opponent.agent, opponent.is_timed, experts_of([name])
         else:
-            own += self._before(generation)
-            agent = self.players.contestant(own[-1], search, gauntlet.simulations)
+            generations += self._previously_measured(generation)
+            agent = self.players.contestant(generations[-1], search, gauntlet.simulations)
         return Duel(
             game=self.game,
             agents={
-                name_of(generation): self.players.contestant(generation, search, gauntlet.simulations),
+                generation_name(generation): self.players.contestant(generation, search, gauntlet.simulations),
                 name: agent,
             },
             openings=self._gauntlet_openings,
@@ -144,28 +149,31 @@ class GenerationMatches:
             # Agents with a time limit play one game at a time.
             parallel=1 if is_timed else gauntlet.parallel,
             in_flight=1 if is_timed else self.config.games.in_flight or 1,
-            identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
+            identity=self._identity(generations, search.model_dump(mode="json"), gauntlet.simulations) | experts,
             journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
-            seating=one_against_all(self.game, name_of(generation), name),
-            remake=None if is_timed else self._remake(GenerationMatches.measurement, generation, number),
+            seating=one_against_all(self.game, generation_name(generation), name),
+            remake=None if is_timed else self._recreation(GenerationMatches.measurement, generation, number),
         )
 
-    def _others(self, generation: int) -> list[str]:
+    def _opponents(self, generation: int) -> list[str]:
         """Returns the names of the opponents that a generation is measured against."""
         gauntlet = self.config.gauntlet
-        return [*gauntlet.opponents, *(name_of(one) for one in self._before(generation) if gauntlet.previous)]
+        previous = self._previously_measured(generation) if gauntlet.previous else []
+        return [*gauntlet.opponents, *map(generation_name, previous)]
 
-    def _before(self, generation: int) -> list[int]:
+    def _previously_measured(self, generation: int) -> list[int]:
         """Returns the previously measured generation as a list, empty if there is none."""
-        return [one for one in self.measured if one < generation and not self.on_disk.is_gone(one)][-1:]
+        earlier = [number for number in self.measured if number < generation and not self.on_disk.is_gone(number)]
+        return earlier[-1:]
 
-    def _remake(self, duel: Callable[..., Duel], *which: int) -> Remake:
-        return _Remade(self.folder.absolute(), self.config, tuple(self.measured), duel, which)
+    def _recreation(self, duel: Callable[..., Duel], *arguments: int) -> Remake:
+        """Returns what recreates `duel(self, *arguments)` in other processes."""
+        return _RecreateDuel(self.folder.absolute(), self.config, tuple(self.measured), duel, arguments)
 
     def measurements(self) -> list[dict[str, Any]]:
         """Returns the matches of all measured generations; raises DamagedFile for an invalid file."""
-        paths = [measurement_of(self.folder, generation) for generation in self.measured]
-        return [one for path in paths if path.exists() for one in _matches_in(path)]
+        paths = [measurement_file(self.folder, generation) for generation in self.measured]
+        return [match for path in paths if path.exists() for match in _read_measurement(path)]
 
     @functools.cached_property
     def opening_settings(self) -> OpeningSettings:
@@ -205,7 +213,7 @@ class GenerationMatches:
         self, generations: Sequence[int], search: Mapping[str, Any], simulations: int | None
     ) -> dict[str, Any]:
         return {
-            "experts": [manifest_digest(self.on_disk.experts(one)) for one in generations],
+            "experts": [manifest_digest(self.on_disk.experts(generation)) for generation in generations],
             "search": dict(search),
             "simulations": simulations,
             "backend": self.config.games.backend,
@@ -214,7 +222,7 @@ class GenerationMatches:
 
 
 @dataclass(frozen=True)
-class _Remade:
+class _RecreateDuel:
     """Recreates a match in the calling process, where experts are loaded once."""
 
     folder: Path
@@ -222,11 +230,11 @@ class _Remade:
     measured: Sequence[int]
     duel: Callable[..., Duel]
     """A method of `GenerationMatches`."""
-    which: Sequence[int]
+    arguments: Sequence[int]
 
     def __call__(self) -> tuple[Game, Sequence[Lineup]]:
         """Returns the game and the lineups."""
-        return self._matches.game, self.duel(self._matches, *self.which).schedule.lineups
+        return self._matches.game, self.duel(self._matches, *self.arguments).schedule.lineups
 
     @functools.cached_property
     def _matches(self) -> GenerationMatches:
@@ -247,15 +255,15 @@ class _Measurement(FileContent):
     matches: list[_Match]
 
 
-def _matches_in(path: Path) -> list[dict[str, Any]]:
-    found = read_json(path)
+def _read_measurement(path: Path) -> list[dict[str, Any]]:
+    """Returns the matches of a measured generation; raises DamagedFile for an invalid file."""
+    matches: list[dict[str, Any]] = read_json(path)
     checked(
-        _Measurement, {"matches": found}, f"{path} does not hold the results of the games that measure a generation"
+        _Measurement, {"matches": matches}, f"{path} does not hold the results of the games that measure a generation"
     )
-    matches: list[dict[str, Any]] = found
     return matches
 
 
-def measurement_of(folder: Path, generation: int) -> Path:
+def measurement_file(folder: Path, generation: int) -> Path:
     """Returns the file with the results of the games that measure a generation."""
     return folder / "matches" / f"measure-{generation:04d}.json"

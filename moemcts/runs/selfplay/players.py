@@ -69,43 +69,43 @@ class Players:
         from moemcts.learn.loop.games import Counts, play_chunks
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
-        from moemcts.runs.selfplay.games import Chunk, chunk_bytes, numbers_of, speed_of, throttled
+        from moemcts.runs.selfplay.games import Chunk, chunk_bytes, game_indices, speed_of, throttle_progress
 
         usage, started = Usage(), time.monotonic()
         counts = Counts()
         with torch_threads(1):
-            for place, played in play_chunks(
+            for index, played in play_chunks(
                 self.game,
                 self._agent_pool(champion, usage),
                 self.config.games,
-                [numbers_of(self.config.games, chunk) for chunk in chunks],
+                [game_indices(self.config.games, chunk) for chunk in chunks],
                 generation=generation,
                 seed=self.config.seed,
                 openings=self._game_openings,
-                on_progress=throttled(report, usage, started),
+                on_progress=throttle_progress(report, usage, started),
             ):
                 counts = Counts(
                     num_games=counts.num_games + len(played),
                     num_samples=counts.num_samples + len(played.records),
                     num_plies=counts.num_plies + int(played.plies.sum()),
                 )
-                report(Chunk(chunks[place], chunk_bytes(played)))
+                report(Chunk(chunks[index], chunk_bytes(played)))
         report(speed_of(counts, usage, started))
 
-    def needed(self, champion: int) -> dict[str, bytes]:
+    def required_files(self, champion: int) -> dict[str, bytes]:
         """Returns the contents of the files that games of a champion need, by their path in the folder."""
-        experts = [self.on_disk.experts(one) for one in (champion, *self.league(champion))]
+        folders = [self.on_disk.experts(generation) for generation in (champion, *self.league(champion))]
         # A saved gate is stored beside its experts.
-        files = [path for folder in experts for path in sorted(folder.iterdir()) if path.is_file()]
-        found = {str(path.relative_to(self.folder)): path.read_bytes() for path in (self.folder / CONFIG, *files)}
+        paths = [path for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
+        files = {str(path.relative_to(self.folder)): path.read_bytes() for path in (self.folder / CONFIG, *paths)}
         if (openings := openings_file(self.folder, self.config, GAMES)) is not None:
-            found[str(openings.copy.relative_to(self.folder))] = openings.path.read_bytes()
-        return found
+            files[str(openings.copy.relative_to(self.folder))] = openings.path.read_bytes()
+        return files
 
-    def open(self, champion: int) -> None:
+    def load(self, champion: int) -> None:
         """Loads everything that games of a champion need; no file is read later."""
-        for one in (champion, *self.league(champion)):
-            self.experts(one)
+        for generation in (champion, *self.league(champion)):
+            self.experts(generation)
         _ = self._game_openings
 
     def league(self, champion: int) -> range:
@@ -130,7 +130,7 @@ class Players:
     def _game_openings(self) -> list[State]:
         openings = openings_file(self.folder, self.config, GAMES)
         suite = () if openings is None else openings.read(self.game).openings
-        return [one.start for one in suite if not isinstance(one.start, int)]
+        return [opening.start for opening in suite if not isinstance(opening.start, int)]
 
     def _agent_pool(self, champion: int, usage: Usage) -> AgentPool:
         from moemcts.learn.loop.games import AgentPool
@@ -152,7 +152,7 @@ class Players:
         games, evaluator = self.config.games, TimedEvaluator(self.experts(generation), usage)
         if not games.searched:
             temperature = self.config.search.temperature
-            return PolicyAgent(evaluator, temperature=temperature, name=name_of(generation))
+            return PolicyAgent(evaluator, temperature=temperature, name=generation_name(generation))
         return SelfPlayAgent(
             self.game,
             evaluator,
@@ -160,24 +160,26 @@ class Players:
             full_share=games.full_share,
             fast_simulations=games.fast_simulations,
             opponents=self.opponent_model(),
-            name=name_of(generation),
+            name=generation_name(generation),
         )
 
     def opponent_model(self) -> Opponents:
         """Returns the opponent model of the search."""
-        return resolve_opponents(faced_in(self.config.games), self.game)
+        return resolve_opponents(opponent_reference(self.config.games), self.game)
 
     def contestant(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
         """Returns the experts of a generation as an agent for evaluation; with 0 simulations, the policy alone."""
         experts = self.experts(generation)
         if simulations == 0:
-            return PolicyAgent(experts, name=name_of(generation))
+            return PolicyAgent(experts, name=generation_name(generation))
         if simulations is not None:
             search = search.model_copy(update={"simulations": simulations, "nodes": None})
-        return SearchAgent(self.game, experts, search, opponents=self.opponent_model(), name=name_of(generation))
+        return SearchAgent(
+            self.game, experts, search, opponents=self.opponent_model(), name=generation_name(generation)
+        )
 
 
-class PlayChunks:
+class ChunkPlayer:
     """Plays chunks of a generation's games; pickled, it refers to the run's folder or carries its files."""
 
     def __init__(self, players: Players, generation: int, champion: int) -> None:
@@ -191,11 +193,11 @@ class PlayChunks:
     def __reduce__(self) -> tuple[Any, ...]:
         players, games = self._players, (self._generation, self._champion)
         if isinstance(players.config.workers, str):
-            return PlayChunksElsewhere, (players.config, players.needed(self._champion), *games)
-        return _chunks_player, (players.folder.absolute(), players.config, *games)
+            return RemoteChunkPlayer, (players.config, players.required_files(self._champion), *games)
+        return _reopen_chunk_player, (players.folder.absolute(), players.config, *games)
 
 
-class PlayChunksElsewhere:
+class RemoteChunkPlayer:
     """Plays chunks of a generation's games without access to the run's folder; it carries the files it needs."""
 
     def __init__(self, config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> None:
@@ -214,13 +216,14 @@ class PlayChunksElsewhere:
             for name, content in self._files.items():
                 write_bytes(Path(home) / name, content)
             players = Players(Path(home), self._config, plugins().game(self._config.game))
-            players.open(self._champion)
+            players.load(self._champion)
         self._files = {}
         return players
 
 
-def _chunks_player(folder: Path, config: SelfPlayConfig, generation: int, champion: int) -> PlayChunks:
-    return PlayChunks(Players(folder, config, plugins().game(config.game)), generation, champion)
+def _reopen_chunk_player(folder: Path, config: SelfPlayConfig, generation: int, champion: int) -> ChunkPlayer:
+    """Returns what a pickled `ChunkPlayer` becomes in another process of this machine."""
+    return ChunkPlayer(Players(folder, config, plugins().game(config.game)), generation, champion)
 
 
 def check_opponents(games: GamesConfig, game: Game) -> None:
@@ -241,11 +244,11 @@ def check_opponents(games: GamesConfig, game: Game) -> None:
     plugins().agent(games.opponents, game)
 
 
-def faced_in(games: GamesConfig) -> str:
+def opponent_reference(games: GamesConfig) -> str:
     """Returns the reference of the search's opponent model; `self` if it searches for every seat."""
     return games.opponent_model or (SELF if games.opponents in (SELF, LEAGUE) else games.opponents)
 
 
-def name_of(generation: int) -> str:
+def generation_name(generation: int) -> str:
     """Returns the agent name of a generation."""
     return f"generation {generation}"

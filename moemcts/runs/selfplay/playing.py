@@ -12,16 +12,16 @@ from moemcts.arena.replays import write_jsonl
 from moemcts.runs.selfplay.games import (
     Chunk,
     Speed,
-    SpeedOfShares,
-    describe_games,
-    done_before,
+    SpeedMeter,
+    chunks_to_play,
+    game_statistics,
     join_chunks,
     read_chunk,
-    waves,
+    recover_chunks,
 )
 from moemcts.runs.selfplay.generations import PLAYED, REPLAY
-from moemcts.runs.selfplay.players import PlayChunks, Players
-from moemcts.runs.selfplay.showing import Showing
+from moemcts.runs.selfplay.players import ChunkPlayer, Players
+from moemcts.runs.selfplay.replayer import GameReplayer
 from moemcts.runs.selfplay.times import Times
 from moemcts.store import write_bytes
 from moemcts.work import InProcess, Processes, Workers, num_cores, workers
@@ -38,10 +38,11 @@ class Playing:
         self._config = players.config
         self._times = times
         self._ahead: BackgroundTask | None = None
+        """Plays the next generation's games during training."""
 
-    def kept(self) -> AbstractContextManager[None]:
-        """Keeps worker processes alive between generations inside the block."""
-        # Those of games ahead belong to a thread and end with it.
+    def keep_workers(self) -> AbstractContextManager[None]:
+        """Returns a context in which worker processes stay alive between generations."""
+        # Processes that play games ahead belong to a thread and end with it.
         return contextlib.nullcontext() if self._config.games.ahead else self._processes.keep_idle()
 
     def played_by(self, generation: int) -> int:
@@ -65,7 +66,7 @@ class Playing:
             self._ahead.stop()
             self._ahead = None
 
-    def crew(self) -> Workers:
+    def match_workers(self) -> Workers:
         """Returns the workers that play a match."""
         if self._ahead is not None or isinstance(self._config.workers, str) or self._processes.count == 1:
             # All cores are busy with games, or the workers have no access to this folder.
@@ -77,7 +78,7 @@ class Playing:
         if self.on_disk.read_result(generation, PLAYED):
             return
         games, champion = self._config.games, self.played_by(generation)
-        speed = SpeedOfShares()
+        speed = SpeedMeter()
         chunks = self._play_chunks(generation, champion, speed, advance)
         num_samples, played = join_chunks(
             self.players.game,
@@ -87,20 +88,24 @@ class Playing:
             reference=self._config.game,
             source={"generation": generation, "champion": champion},
         )
-        seen = Showing(self.players, generation, champion)
-        write_jsonl(self.on_disk.of(generation) / REPLAY, [seen.replay(played[0])])
-        said = {"samples": num_samples, "played_by": champion, **describe_games(played)}
-        said |= {"openings": seen.openings(played)}
-        self.on_disk.write_result(generation, PLAYED, said)
+        replayer = GameReplayer(self.players, generation, champion)
+        write_jsonl(self.on_disk.of(generation) / REPLAY, [replayer.replay(played[0])])
+        result = {
+            "samples": num_samples,
+            "played_by": champion,
+            **game_statistics(played),
+            "openings": replayer.frequent_openings(played),
+        }
+        self.on_disk.write_result(generation, PLAYED, result)
         self.on_disk.remove(generation, "chunks")
-        self._times.note(
+        self._times.append(
             {"generation": generation, **speed.total.rates(speed.seconds), "seconds": round(speed.seconds, 2)}
         )
 
-    def _play_chunks(self, generation: int, champion: int, speed: SpeedOfShares, advance: Advance) -> list[Path]:
+    def _play_chunks(self, generation: int, champion: int, speed: SpeedMeter, advance: Advance) -> list[Path]:
         """Plays the missing chunks of a generation; returns the files of all chunks it needs."""
         games = self._config.games
-        kept = done_before(self.on_disk.chunks(generation))
+        recovered = recover_chunks(self.on_disk.chunks(generation))
         counts: dict[int, int] = {}
 
         def samples_of(chunk: int) -> int | None:
@@ -109,24 +114,24 @@ class Playing:
                 counts[chunk] = len(read_chunk(path).records)
             return counts.get(chunk)
 
-        def hear(shares: Sequence[Sequence[int]], number: int, found: Speed | Chunk) -> None:
-            if isinstance(found, Chunk):
-                write_bytes(self.on_disk.chunk(generation, found.number), found.content)
+        def on_report(shares: Sequence[Sequence[int]], number: int, report: Speed | Chunk) -> None:
+            if isinstance(report, Chunk):
+                write_bytes(self.on_disk.chunk(generation, report.number), report.content)
                 return
-            speed.note(shares[number][0], found)
-            total = kept + speed.total
+            speed.update(shares[number][0], report)
+            total = recovered + speed.total
             expected, unit = games.size
             done = total.num_games if unit == "games" else total.num_samples
             advance(min(done, expected), expected)
-            self._times.tell(generation, speed, done / expected)
+            self._times.report_progress(generation, speed, done / expected)
 
-        crew, player = self._workers(), PlayChunks(self.players, generation, champion)
-        before = self.on_disk.read_result(generation - 1, PLAYED) if generation > 1 else None
-        samples_before = before["samples"] / before["games"] * games.per_part if before else 0.0
-        for wave in waves(games, crew.count, samples_of, samples_before):
-            num_shares = min(crew.count, len(wave)) if games.continuous else len(wave)
-            shares = [wave[start::num_shares] for start in range(num_shares)]
-            crew.map(player, shares, on_report=functools.partial(hear, shares))
+        pool, player = self._workers(), ChunkPlayer(self.players, generation, champion)
+        previous = self.on_disk.read_result(generation - 1, PLAYED) if generation > 1 else None
+        samples_per_chunk = previous["samples"] / previous["games"] * games.per_part if previous else 0.0
+        for missing in chunks_to_play(games, pool.count, samples_of, samples_per_chunk):
+            num_shares = min(pool.count, len(missing)) if games.continuous else len(missing)
+            shares = [missing[start::num_shares] for start in range(num_shares)]
+            pool.map(player, shares, on_report=functools.partial(on_report, shares))
         return [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
 
     def _num_chunks(self, counts: Mapping[int, int]) -> int:

@@ -23,8 +23,8 @@ from moemcts.runs.hardware import device_for, inference_for
 from moemcts.runs.run import Part, Run
 from moemcts.runs.selfplay.generations import LEARNED, PLAYED, PROMOTED
 from moemcts.runs.selfplay.learning import GenerationTrainer
-from moemcts.runs.selfplay.matches import GenerationMatches, measurement_of
-from moemcts.runs.selfplay.players import Players, check_opponents, faced_in
+from moemcts.runs.selfplay.matches import GenerationMatches, measurement_file
+from moemcts.runs.selfplay.players import Players, check_opponents, opponent_reference
 from moemcts.runs.selfplay.playing import Playing
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.runs.selfplay.times import START, Times
@@ -44,11 +44,11 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def __init__(self, folder: Path, config: SelfPlayConfig) -> None:
         """Raises UsageError if the configuration names something that does not exist or is not possible."""
-        from moemcts.learn.loop.training import staged
+        from moemcts.learn.loop.training import require_staged
 
         super().__init__(folder, config)
         self.gate: PhaseGate = plugins().gate(copied_gate(folder, config.gate), self.game)
-        self.scheme = staged(plugins().scheme(config.scheme), config.scheme)
+        self.scheme = require_staged(plugins().scheme(config.scheme), config.scheme)
         self.scheme.check(self.gate)
         self.players = Players(folder, config, self.game)
         check_opponents(config.games, self.game)
@@ -57,12 +57,12 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.trainer = GenerationTrainer(config, self.game, self.gate, self.scheme, self.on_disk)
         self.times = Times(self.on_disk, config.generations)
         self.playing = Playing(self.players, self.times)
-        self.matches = GenerationMatches(self.players, self.measured, self.playing.crew)
+        self.matches = GenerationMatches(self.players, self.measured, self.playing.match_workers)
         check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
         contestants(config.gauntlet.opponents, self.game)
-        self._tidied = 0
+        self._first_untidied = 0
         """The first generation that may still have something to remove."""
         self.on_generation: Callable[[int], None] = lambda generation: None
         """Called with each generation once it is trained and evaluated."""
@@ -71,14 +71,14 @@ class SelfPlay(Run[SelfPlayConfig]):
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
         """Returns a new self-play run without writing anything.
 
-        Raises as `Run.prepare`, `GenerationTrainer.beginning`, `read_openings` and `starts`, UsageError if a file has
-        too few openings or `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
+        Raises as `Run.prepare`, `GenerationTrainer.initial_networks`, `read_openings` and `starts`, UsageError if a
+        file has too few openings or `training.compile` is `auto`, and MissingExtra if Ray is needed but not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
         # The initial experts are checked now: once written, the settings cannot be changed.
-        run.trainer.beginning()
+        run.trainer.initial_networks()
         if config.training.compile == "auto":
             raise UsageError(
                 "expected training.compile true or false, got 'auto': each generation would decide anew from its "
@@ -123,11 +123,11 @@ class SelfPlay(Run[SelfPlayConfig]):
     @classmethod
     def complete_network(cls, config: SelfPlayConfig) -> str:
         """Returns the network with the options that the game and the opponent model decide."""
-        faced = faced_in(config.games)
+        opponent = opponent_reference(config.games)
         game = plugins().game(config.game)
-        return plugins().complete_network(config.network, game, faced="" if faced == SELF else faced)
+        return plugins().complete_network(config.network, game, faced="" if opponent == SELF else opponent)
 
-    def longer(self, generations: int) -> SelfPlay:
+    def with_generations(self, generations: int) -> SelfPlay:
         """Returns the run with more generations, which are only written by `keep_settings`.
 
         Raises UsageError for fewer generations than before.
@@ -154,7 +154,11 @@ class SelfPlay(Run[SelfPlayConfig]):
         if not gauntlet.games or not (gauntlet.opponents or gauntlet.previous):
             return []
         due = sorted({*range(0, last + 1, gauntlet.every), last})
-        return [one for one in due if measurement_of(self.folder, one).exists() or not self.on_disk.is_gone(one)]
+        return [
+            generation
+            for generation in due
+            if measurement_file(self.folder, generation).exists() or not self.on_disk.is_gone(generation)
+        ]
 
     def describe(self) -> str:
         """Returns a line that describes what is learned from which games."""
@@ -178,15 +182,16 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         measured_by |= experts_of(gauntlet.opponents) | content.get(GAUNTLET, {})
         folder, on_disk = self.folder, self.on_disk
-        works: dict[str, tuple[str, Callable[[int, Advance], None], Callable[[int], Path]]] = {
-            "games": (self.config.games.size[1], self.playing.play, lambda one: on_disk.of(one) / PLAYED),
-            "train": ("steps", self._train, lambda one: on_disk.of(one) / LEARNED),
-            "promote": ("games", self.matches.promote, lambda one: on_disk.of(one) / PROMOTED),
-            "measure": ("games", self.matches.measure, lambda one: measurement_of(folder, one)),
+        # By kind of part: the unit of its progress, what does it, and the file with its result, by generation.
+        kinds: dict[str, tuple[str, Callable[[int, Advance], None], Callable[[int], Path]]] = {
+            "games": (self.config.games.size[1], self.playing.play, lambda number: on_disk.of(number) / PLAYED),
+            "train": ("steps", self._train, lambda number: on_disk.of(number) / LEARNED),
+            "promote": ("games", self.matches.promote, lambda number: on_disk.of(number) / PROMOTED),
+            "measure": ("games", self.matches.measure, lambda number: measurement_file(folder, number)),
         }
         parts = [Part(name=START, task=START, unit="experts", do=self.trainer.start, decided_by=decided_by)]
-        for name, (generation, kind) in self._placed.items():
-            unit, do, result_file = works[kind]
+        for name, (generation, kind) in self._part_kinds.items():
+            unit, do, result_file = kinds[kind]
             parts.append(
                 Part(
                     name=name,
@@ -200,21 +205,27 @@ class SelfPlay(Run[SelfPlayConfig]):
         return parts
 
     @functools.cached_property
-    def _placed(self) -> dict[str, tuple[int, str]]:
+    def _part_kinds(self) -> dict[str, tuple[int, str]]:
         """The generation and kind of each part but the first, by its name."""
         generations = range(self.config.generations + 1)
-        return {f"{kind}-{one:04d}": (one, kind) for one in generations for kind in self._kinds(one)}
+        return {f"{kind}-{number:04d}": (number, kind) for number in generations for kind in self._kinds(number)}
 
     def _kinds(self, generation: int) -> list[str]:
         """Returns the kinds of parts of a generation, in order."""
-        learning = ["games", "train"] + (["promote"] if self.config.promotion.rule != "none" else [])
-        return (learning if generation else []) + (["measure"] if generation in self.measured else [])
+        kinds = []
+        if generation:
+            kinds += ["games", "train"]
+            if self.config.promotion.rule != "none":
+                kinds.append("promote")
+        if generation in self.measured:
+            kinds.append("measure")
+        return kinds
 
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; removes what is no longer needed after each generation."""
         self.trainer.say = self.times.say = progress.say
         self._tidy(self.on_disk.last_learned())
-        with self.playing.kept():
+        with self.playing.keep_workers():
             try:
                 super().work(progress)
             finally:
@@ -225,8 +236,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Does the part with that name and records how long it takes."""
         started = time.monotonic()
         super().do(name, advance)
-        self.times.note({"part": name, "seconds": round(time.monotonic() - started, 2)})
-        generation, kind = self._placed.get(name, (0, ""))
+        self.times.append({"part": name, "seconds": round(time.monotonic() - started, 2)})
+        generation, kind = self._part_kinds.get(name, (0, ""))
         if kind == "train":
             self._tidy(generation)
         if generation and kind == self._kinds(generation)[-1]:
@@ -241,36 +252,41 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _decided_by(self) -> dict[str, Any]:
         """Returns the settings that decide every generation, by dotted path."""
         settings = self.config.resolved_settings()
-        found = flat({key: value for key, value in settings.items() if key not in {*_NOT_DECIDING, "training"}})
+        decided_by = flat({key: value for key, value in settings.items() if key not in {*_NOT_DECIDING, "training"}})
         if self.config.start:
-            found["start experts"] = self._start_digest()
-        return found | flat({"training": self.config.training.identity()})
+            decided_by["start experts"] = self._start_digest()
+        return decided_by | flat({"training": self.config.training.identity()})
 
     def _start_digest(self) -> str:
         """Returns a digest of the initial experts as they were when generation 0 copied them."""
-        begun = self.recorded(START)
+        record = self.recorded(START)
         # The original experts may have been removed or retrained since.
-        known = begun.get("done") and begun["decided_by"].get("start experts")
-        return str(known) if known else manifest_digest(Path(self.config.start))
+        recorded = record.get("done") and record["decided_by"].get("start experts")
+        return str(recorded) if recorded else manifest_digest(Path(self.config.start))
 
     def _tidy(self, last: int) -> None:
         """Removes what generations after `last`, which has learned, do not need."""
-        from moemcts.learn.loop.window import window
+        from moemcts.learn.loop.window import replay_window
 
         if not last:
             return
-        champion, found = self._champion(last), window(last, self.on_disk.num_samples, self.config.replay)
+        champion = self._decided_champion(last)
+        window = replay_window(last, self.on_disk.num_samples, self.config.replay)
         needed = set[int]()
         # The last generation may play later, or be an opponent, even if it was not promoted.
-        for one in {last, champion, self.playing.played_by(last + 1)}:
-            needed |= {one, *self.players.league(one)}
-        looked_at = range(self._tidied, last + 1)
-        kept = {one for one in looked_at if one in needed or one in self.measured or one % self.config.keep == 0}
-        self.on_disk.tidy(looked_at, window=found, kept=kept, origins=[last, champion])
+        for player in {last, champion, self.playing.played_by(last + 1)}:
+            needed |= {player, *self.players.league(player)}
+        untidied = range(self._first_untidied, last + 1)
+        kept = {
+            generation
+            for generation in untidied
+            if generation in needed or generation in self.measured or generation % self.config.keep == 0
+        }
+        self.on_disk.tidy(untidied, window=window, kept=kept, origins=[last, champion])
         # Later generations need nothing older: before this one, nothing is left to remove.
-        self._tidied = min(found.start, *needed)
+        self._first_untidied = min(window.start, *needed)
 
-    def _champion(self, last: int) -> int:
+    def _decided_champion(self, last: int) -> int:
         """Returns the champion as far as it is decided: the last generation may not be evaluated yet."""
         is_judged = self.config.promotion.rule == "none" or self.on_disk.read_result(last, PROMOTED)
         return self.on_disk.champion(last if is_judged else last - 1)

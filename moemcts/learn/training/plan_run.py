@@ -36,8 +36,8 @@ class Trained:
     """Losses of these weights on held-out games, as in the log."""
 
 
-class Course:
-    """The stages of a plan, run one after another."""
+class PlanRun:
+    """Runs the stages of a plan one after another, and holds their results."""
 
     def __init__(
         self,
