@@ -42,7 +42,7 @@ DATA = "data"
 PRESET = "preset"
 
 
-class Made(Frozen):
+class PaperStep(Frozen):
     """A step whose output experiments share; it is made once per folder."""
 
     command: str = ""
@@ -85,15 +85,15 @@ class PaperList(Frozen):
     """The tables of all plugins, merged."""
 
     sizes: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
-    make: Mapping[str, Made] = Field(default_factory=dict)
+    make: Mapping[str, PaperStep] = Field(default_factory=dict)
     experiment: tuple[PaperExperiment, ...] = ()
 
     def find(self, name: str) -> PaperExperiment:
         """Returns the experiment with that name; raises UsageError if it is unknown."""
-        for one in self.experiment:
-            if one.name == name:
-                return one
-        raise unknown_name("experiment", name, [one.name for one in self.experiment])
+        for experiment in self.experiment:
+            if experiment.name == name:
+                return experiment
+        raise unknown_name("experiment", name, [experiment.name for experiment in self.experiment])
 
     def size(self, preset: str, changes: Sequence[str]) -> dict[str, str]:
         """Returns the sizes of a preset with the user's changes, such as `samples=2000`; raises UsageError."""
@@ -109,34 +109,34 @@ class PaperList(Frozen):
             values[name] = value
         return {**values, PRESET: preset}
 
-    def needed(self, steps: Sequence[str], *, is_given: bool, preset: str) -> list[str]:
+    def with_dependencies(self, steps: Sequence[str], *, is_given: bool, preset: str) -> list[str]:
         """Returns some steps and their dependencies, in order: each step after those it needs."""
-        found: dict[str, None] = {}
+        ordered: dict[str, None] = {}
 
-        def add(name: str, above: tuple[str, ...]) -> None:
-            if name in above:
-                raise UsageError(f"{' needs '.join([*above, name])}: expected no circular dependency")
+        def add(name: str, dependents: tuple[str, ...]) -> None:
+            if name in dependents:
+                raise UsageError(f"{' needs '.join([*dependents, name])}: expected no circular dependency")
             if name not in self.make:
                 raise unknown_name("step", name, self.make)
             for other in placeholders(self.command(name, is_given=is_given, preset=preset)):
                 if other in self.make:
-                    add(other, (*above, name))
-            found[name] = None
+                    add(other, (*dependents, name))
+            ordered[name] = None
 
         for step in steps:
             add(step, ())
-        return list(found)
+        return list(ordered)
 
     def command(self, name: str, *, is_given: bool, preset: str) -> str:
         """Returns the command of a step; raises UsageError if its output has to be given."""
-        made = self.make[name]
-        if is_given and made.given:
-            return made.given
-        if not made.command or (made.presets and preset not in made.presets):
+        step = self.make[name]
+        if is_given and step.given:
+            return step.given
+        if not step.command or (step.presets and preset not in step.presets):
             raise UsageError(
                 f"preset {preset} needs real games for {name!r}: give a file of games or a dataset with --data"
             )
-        return made.command
+        return step.command
 
 
 def placeholders(command: str) -> Iterator[str]:
@@ -144,18 +144,21 @@ def placeholders(command: str) -> Iterator[str]:
     yield from (name for _, name, _, _ in string.Formatter().parse(command) if name)
 
 
-def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> list[str]:
+def command_words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> list[str]:
     """Returns the words of a command with its placeholders replaced; raises UsageError for an unknown placeholder.
 
     Paths are substituted within words, so they may contain spaces; a size that is a word of its own may expand to
     several words.
     """
-    found: list[str] = []
+    words: list[str] = []
     try:
         for word in shlex.split(command):
-            alone = word[1:-1] if word.startswith("{") and word.endswith("}") else ""
-            found += shlex.split(sizes[alone]) if alone in sizes else [word.format_map({**sizes, **places})]
-        return found
+            placeholder = word[1:-1] if word.startswith("{") and word.endswith("}") else ""
+            if placeholder in sizes:
+                words += shlex.split(sizes[placeholder])
+            else:
+                words.append(word.format_map({**sizes, **places}))
+        return words
     except KeyError as error:
         raise UsageError(f"{command!r} names {error}, which is neither a size nor something that is made") from None
     except ValueError as error:
@@ -165,26 +168,23 @@ def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> 
 def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:
     """Returns the lists of all plugins merged into one; raises UsageError for invalid tables and duplicate names."""
     sizes: dict[str, dict[str, str]] = {}
-    make: dict[str, Made] = {}
+    make: dict[str, PaperStep] = {}
     experiments: list[PaperExperiment] = []
     for table in tables:
         part = validate_tables(table, PaperList)
         for preset, values in part.sizes.items():
             sizes.setdefault(preset, {}).update(values)
-        twice = [
-            *({*make} & {*part.make}),
-            *({one.name for one in experiments} & {one.name for one in part.experiment}),
-        ]
-        if twice:
-            raise UsageError(f"two plugins register {twice[0]!r} for papers")
+        names, new_names = ({experiment.name for experiment in some} for some in (experiments, part.experiment))
+        if duplicates := [*({*make} & {*part.make}), *(names & new_names)]:
+            raise UsageError(f"two plugins register {duplicates[0]!r} for papers")
         make |= part.make
         experiments += part.experiment
-    if both := [name for values in sizes.values() for name in values if name in make]:
-        raise UsageError(f"papers: {both[0]!r} is both a size and something that is made")
+    if ambiguous := [name for values in sizes.values() for name in values if name in make]:
+        raise UsageError(f"papers: {ambiguous[0]!r} is both a size and something that is made")
     return PaperList(sizes=sizes, make=make, experiment=tuple(experiments))
 
 
-def printed_at(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """Returns the value at a dotted path of keys and indices in a command's output; None if there is none.
 
     `*` maps over all items of a list or table and yields a list. `dotted.lookup` does not fit: a command's output,
@@ -195,14 +195,14 @@ def printed_at(value: Any, path: str) -> Any:
     key, _, rest = path.partition(".")
     if key == "*":
         items = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else []
-        return [printed_at(item, rest) for item in items]
+        return [value_at(item, rest) for item in items]
     if isinstance(value, Mapping):
         # Keys, such as names of agents, may contain dots: take the longest match.
-        keys = [one for one in value if path == one or path.startswith(f"{one}.")]
+        keys = [key for key in value if path == key or path.startswith(f"{key}.")]
         if not keys:
             return None
         longest = max(keys, key=len)
-        return printed_at(value[longest], path[len(longest) + 1 :])
+        return value_at(value[longest], path[len(longest) + 1 :])
     if isinstance(value, list) and re.fullmatch(r"-?\d+", key) and -len(value) <= int(key) < len(value):
-        return printed_at(value[int(key)], rest)
+        return value_at(value[int(key)], rest)
     return None

@@ -15,10 +15,10 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.data.shards import IMPORT_REPORT
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Table
-from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, printed_at, words
+from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, command_words, value_at
 from moemcts.store import read_json, write_json
 
-CommandLine = Callable[[Sequence[str]], str]
+RunCommand = Callable[[Sequence[str]], str]
 """Runs a command and returns its standard output."""
 RESUMED = ("run", "train", "selfplay")
 """Commands that can be resumed from their folder with `--resume`."""
@@ -40,7 +40,9 @@ class Reproduction:
     @property
     def steps(self) -> list[str]:
         """The steps to run, in order."""
-        return self.papers.needed(self.experiment.steps, is_given=self.data is not None, preset=self.sizes["preset"])
+        return self.papers.with_dependencies(
+            self.experiment.steps, is_given=self.data is not None, preset=self.sizes["preset"]
+        )
 
     @property
     def uses_data(self) -> bool:
@@ -51,12 +53,12 @@ class Reproduction:
     def command(self, step: str) -> list[str]:
         """Returns the words of a step's command, without `moemcts`."""
         places = {
-            **{name: str(self._made / name) for name in self.papers.make},
-            HERE: str(self._made / step),
+            **{name: str(self._steps_folder / name) for name in self.papers.make},
+            HERE: str(self._steps_folder / step),
             DATA: "" if self.data is None else str(self.data.absolute()),
         }
         text = self.papers.command(step, is_given=self.data is not None, preset=self.sizes["preset"])
-        return words(text, self.sizes, places)
+        return command_words(text, self.sizes, places)
 
     def check(self, commands: Container[str]) -> None:
         """Raises UsageError if a step needs an unknown command, and MoemctsError if a program is missing."""
@@ -71,51 +73,52 @@ class Reproduction:
             if first not in commands:
                 raise UsageError(f"{self.experiment.name} needs `moemcts {first}`, which this version does not have")
 
-    def work(self, do: CommandLine, say: Callable[[str], None]) -> None:
+    def work(self, run_command: RunCommand, say: Callable[[str], None]) -> None:
         """Runs all steps that are not done yet; stores each step's output beside its folder."""
         steps = self.steps
         for number, step in enumerate(steps, 1):
             command = self.command(step)
-            kept = self._answer(step)
-            known = read_json(kept) if kept.exists() else {}
+            output_file = self._output_file(step)
+            known = read_json(output_file) if output_file.exists() else {}
             if known.get("command") == command and "answer" in known:
                 continue
-            if known and known["command"] != command and (self._made / step).exists():
+            if known and known["command"] != command and (self._steps_folder / step).exists():
                 raise UsageError(
-                    f"{self._made / step} was made by another command, {shlex.join(known['command'])}; "
+                    f"{self._steps_folder / step} was made by another command, {shlex.join(known['command'])}; "
                     "give another --out, or remove that folder"
                 )
             say(f"{self.experiment.name}, step {number} of {len(steps)}: moemcts {shlex.join(command)}")
-            if known and (whole := self._made / step / IMPORT_REPORT).exists():
+            if known and (import_report := self._steps_folder / step / IMPORT_REPORT).exists():
                 # Killed after the import and before its output was stored: the import refuses an existing folder.
-                answer = read_json(whole)
+                answer = read_json(import_report)
             else:
-                # After a kill, this tells which command the folder was begun with.
-                write_json(kept, {"command": command})
-                answer = _parsed(do(self._resumed(step, command)))
-            write_json(kept, {"command": command, "answer": answer})
+                # After a kill, this says which command the folder was begun with.
+                write_json(output_file, {"command": command})
+                answer = _parse_output(run_command(self._resume_command(step, command)))
+            write_json(output_file, {"command": command, "answer": answer})
 
     def report(self) -> Report:
         """Returns a report with the paper's numbers beside ours; the steps must be done."""
-        one = self.experiment
-        rows = [[number.what, number.paper, shown(self.ours(number))] for number in one.numbers]
+        experiment = self.experiment
+        rows = [[number.what, number.paper, format_value(self.ours(number))] for number in experiment.numbers]
         games = self.data if self.uses_data else "agents that play here"
         scale = f"preset {self.sizes['preset']}, games from {games}"
-        missing = f"\n\nNot done here: {one.missing}" if one.missing else ""
+        missing = f"\n\nNot done here: {experiment.missing}" if experiment.missing else ""
         steps = "\n".join(f"- `moemcts {shlex.join(self.command(step))}`" for step in self.steps)
         return Report(
-            title=one.title,
-            summary=f"{'; '.join(one.sources)}. At {scale}: numbers of another size than the paper's are no "
+            title=experiment.title,
+            summary=f"{'; '.join(experiment.sources)}. At {scale}: numbers of another size than the paper's are no "
             f"reproduction of them.{missing}",
             sections=[
                 Section("The paper's numbers and ours", tables=[Table(["", "paper", "ours"], rows)]),
-                Section("How it was made", f"{steps}\n- folders: `{self._made}`"),
+                Section("How it was made", f"{steps}\n- folders: `{self._steps_folder}`"),
             ],
             numbers={
-                "experiment": one.name,
+                "experiment": experiment.name,
                 "sizes": dict(self.sizes),
                 "numbers": [
-                    {"what": number.what, "paper": number.paper, "ours": self.ours(number)} for number in one.numbers
+                    {"what": number.what, "paper": number.paper, "ours": self.ours(number)}
+                    for number in experiment.numbers
                 ],
             },
         )
@@ -125,18 +128,18 @@ class Reproduction:
         step, _, path = number.ours.partition(":")
         if not step:
             return None
-        return scaled(printed_at(read_json(self._answer(step))["answer"], path.strip()), number.factor)
+        return scale_numbers(value_at(read_json(self._output_file(step))["answer"], path.strip()), number.factor)
 
     @property
-    def _made(self) -> Path:
+    def _steps_folder(self) -> Path:
         return self.folder / "made"
 
-    def _answer(self, step: str) -> Path:
-        return self._made / f"{step}.json"
+    def _output_file(self, step: str) -> Path:
+        return self._steps_folder / f"{step}.json"
 
-    def _resumed(self, step: str, command: list[str]) -> list[str]:
-        if command[0] in RESUMED and (self._made / step / "config.toml").exists():
-            return [command[0], "--resume", str(self._made / step), "--json"]
+    def _resume_command(self, step: str, command: list[str]) -> list[str]:
+        if command[0] in RESUMED and (self._steps_folder / step / "config.toml").exists():
+            return [command[0], "--resume", str(self._steps_folder / step), "--json"]
         return command
 
 
@@ -145,7 +148,7 @@ def has_program(name: str) -> bool:
     return any(shutil.which(name, path=path) for path in (None, "/usr/games"))
 
 
-def shown(value: Any) -> str | None:
+def format_value(value: Any) -> str | None:
     """Returns one or several numbers as shown in a table."""
     if isinstance(value, Mapping) and value.keys() == Elo.__dataclass_fields__.keys():
         return str(Elo(**value))
@@ -153,21 +156,21 @@ def shown(value: Any) -> str | None:
         error = value.get("error")
         return f"{value['difference']:+z.1f}" + ("" if error is None else f" ± {error:.1f}")
     if isinstance(value, list | tuple):
-        return " / ".join(shown(item) or "–" for item in value)
+        return " / ".join(format_value(item) or "–" for item in value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None if value is None else str(value)
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
 
 
-def scaled(value: Any, factor: float) -> Any:
+def scale_numbers(value: Any, factor: float) -> Any:
     """Returns numbers multiplied by a factor, and everything else unchanged."""
     if isinstance(value, list):
-        return [scaled(item, factor) for item in value]
+        return [scale_numbers(item, factor) for item in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value * factor if is_number and factor != 1 else value
 
 
-def _parsed(text: str) -> Any:
+def _parse_output(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

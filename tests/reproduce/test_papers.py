@@ -17,8 +17,8 @@ from moemcts.cli.main import main
 from moemcts.cli.reproduce import run_command
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
-from moemcts.runs.papers import join, printed_at
-from moemcts.runs.reproduction import Reproduction, has_program, shown
+from moemcts.runs.papers import join, value_at
+from moemcts.runs.reproduction import Reproduction, format_value, has_program
 
 PAPERS = join(plugins().papers)
 COMMANDS = list(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ def test_every_experiment_starts_at_smoke_size(
     assert left.value.code == 0, capsys.readouterr().err
     numbers = json.loads(capsys.readouterr().out)["numbers"]
     wanted = {one.what for one in PAPERS.find(name).numbers if one.ours}
-    assert wanted == {one["what"] for one in numbers if shown(one["ours"]) is not None}
+    assert wanted == {one["what"] for one in numbers if format_value(one["ours"]) is not None}
     assert (folder / name / "report" / "report.html").exists()
 
 
@@ -71,7 +71,7 @@ def test_every_step_of_every_preset_is_a_command_whose_names_stand_for_something
 
 def test_what_papers_took_from_games_of_people_is_not_played_here() -> None:
     with pytest.raises(Exception, match=r"preset paper needs real games for 'games': give .* --data"):
-        PAPERS.needed(["single"], is_given=False, preset="paper")
+        PAPERS.with_dependencies(["single"], is_given=False, preset="paper")
 
 
 def test_a_step_that_was_interrupted_goes_on_only_as_it_was_begun(tmp_path: Path) -> None:
@@ -134,17 +134,17 @@ def test_an_import_that_was_done_before_a_kill_is_not_done_again(tmp_path: Path)
 
 def test_a_path_finds_keys_with_points_items_and_all_items() -> None:
     value = {"a": [{"b": 1}, {"b": 2}], "x.y": {"z": 3}}
-    assert printed_at(value, "a.-1.b") == 2
-    assert printed_at(value, "a.*.b") == [1, 2]
-    assert printed_at(value, "x.y.z") == 3
-    assert printed_at(value, "a.5.b") is None
-    assert printed_at(value, "nothing") is None
-    assert shown({"difference": 12.34, "error": None}) == "+12.3"
+    assert value_at(value, "a.-1.b") == 2
+    assert value_at(value, "a.*.b") == [1, 2]
+    assert value_at(value, "x.y.z") == 3
+    assert value_at(value, "a.5.b") is None
+    assert value_at(value, "nothing") is None
+    assert format_value({"difference": 12.34, "error": None}) == "+12.3"
 
 
 def test_a_bound_is_shown_as_one() -> None:
-    assert shown(asdict(elo(10, 0, 0))) == "> +182.7"
-    assert shown([asdict(elo(0, 0, 10)), asdict(elo(5, 5, 5))]) == f"< -182.7 / {elo(5, 5, 5)}"
+    assert format_value(asdict(elo(10, 0, 0))) == "> +182.7"
+    assert format_value([asdict(elo(0, 0, 10)), asdict(elo(5, 5, 5))]) == f"< -182.7 / {elo(5, 5, 5)}"
 
 
 def test_the_page_of_the_documents_is_written_from_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
