@@ -19,7 +19,7 @@ from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.game import FloatArray, Views
 from moemcts.learn.networks.options import require_planes
 
-Answer = Literal["policy", "value"]
+ExplainedOutput = Literal["policy", "value"]
 BATCH = 512
 """Points between baseline and input that are evaluated as one batch."""
 
@@ -52,7 +52,7 @@ class Attribution:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explained:
+class Explanation:
     """The explained outputs of a network for N views."""
 
     actions: np.ndarray
@@ -68,7 +68,7 @@ def check_explainable(observation_shape: tuple[int, ...]) -> None:
 
 def explain(
     network: nn.Module, views: Views, *, steps: int = 64, baseline: FloatArray | None = None, device: str = "cpu"
-) -> Explained:
+) -> Explanation:
     """Returns the attributions of a network's policy and value for N views.
 
     `steps` is the number of points between baseline and input (Gauss-Legendre); the baseline `[C, H, W]` defaults to
@@ -77,51 +77,55 @@ def explain(
     """
     observations = views.observations()
     check_explainable(observations.shape[1:])
-    where = torch.device(device)
-    network = network.to(where).eval()
-    planes = torch.from_numpy(observations).to(where)
-    legal = torch.from_numpy(views.legal_mask()).to(where)
+    torch_device = torch.device(device)
+    network = network.to(torch_device).eval()
+    planes = torch.from_numpy(observations).to(torch_device)
+    legal = torch.from_numpy(views.legal_mask()).to(torch_device)
     if not bool(legal.any(dim=1).all()):
         raise MoemctsError("expected positions in which the player is to move, got one in which it is not")
-    start = torch.zeros_like(planes[:1]) if baseline is None else torch.from_numpy(baseline)[None].to(where)
+    start = torch.zeros_like(planes[:1]) if baseline is None else torch.from_numpy(baseline)[None].to(torch_device)
     with torch.inference_mode():
         actions = network(planes)[0].masked_fill(~legal, -torch.inf).argmax(dim=1)
     actions = actions.clone()
 
-    def policy(inputs: Tensor, chosen: Tensor, allowed: Tensor) -> Tensor:
-        logits: Tensor = network(inputs)[0].masked_fill(~allowed, -torch.inf)
+    def log_probability(inputs: Tensor, chosen: Tensor, legal: Tensor) -> Tensor:
+        logits: Tensor = network(inputs)[0].masked_fill(~legal, -torch.inf)
         return torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
 
     def value(inputs: Tensor) -> Tensor:
-        answer: Tensor = network(inputs)[1]
-        return answer if answer.ndim == 1 else answer[:, 0]
+        output: Tensor = network(inputs)[1]
+        return output if output.ndim == 1 else output[:, 0]
 
-    return Explained(
+    return Explanation(
         actions=actions.cpu().numpy(),
-        policy=_attribute(policy, planes, start, (actions, legal), steps),
+        policy=_attribute(log_probability, planes, start, (actions, legal), steps),
         value=_attribute(value, planes, start, (), steps),
     )
 
 
 def _attribute(
-    answer: Callable[..., Tensor], planes: Tensor, baseline: Tensor, given: tuple[Tensor, ...], steps: int
+    output: Callable[..., Tensor], planes: Tensor, baseline: Tensor, arguments: tuple[Tensor, ...], steps: int
 ) -> Attribution:
+    """Returns the attribution of `output(planes, *arguments)`, `[N]`, to planes `[N, C, H, W]`."""
     try:
         from captum.attr import IntegratedGradients
     except ImportError:
         raise MissingExtra("captum", "explain") from None
-    method = IntegratedGradients(answer)
+    method = IntegratedGradients(output)
     parts = []
     rows_at_once = max(BATCH // steps, 1)
     for start in range(0, len(planes), rows_at_once):
         rows = slice(start, start + rows_at_once)
         part = method.attribute(
-            planes[rows], baselines=baseline, additional_forward_args=tuple(one[rows] for one in given), n_steps=steps
+            planes[rows],
+            baselines=baseline,
+            additional_forward_args=tuple(argument[rows] for argument in arguments),
+            n_steps=steps,
         )
         parts.append(part.float().cpu())
     with torch.inference_mode():
-        ends = answer(planes, *given)
-        starts = answer(baseline.expand_as(planes), *given)
+        ends = output(planes, *arguments)
+        starts = output(baseline.expand_as(planes), *arguments)
     return Attribution(
         planes=torch.cat(parts).numpy(),
         answers=ends.float().cpu().numpy(),

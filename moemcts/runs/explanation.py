@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch.nn import Module
 
-    from moemcts.learn.attribution import Answer, Attribution
+    from moemcts.learn.attribution import Attribution, ExplainedOutput
     from moemcts.learn.data.dataset import Dataset
 
 AVERAGES, POSITION = "averages.json", "position.json"
@@ -43,16 +43,17 @@ class Team:
         names = self.game.spec.plane_names
         return names or tuple(f"plane {i}" for i in range(self.game.spec.observation_shape[0]))
 
-    def by_network(self) -> list[list[int]]:
+    def phases_by_network(self) -> list[list[int]]:
         """Returns the phases that share each network, with equal weights; `[[0, 1, 2]]` if there is only one."""
-        found: list[list[int]] = []
+        groups: list[list[int]] = []
         for phase, network in enumerate(self.networks):
-            alike = (phases for phases in found if _are_alike(self.networks[phases[0]], network))
-            if (phases := next(alike, None)) is None:
-                found.append([phase])
+            for phases in groups:
+                if _have_equal_weights(self.networks[phases[0]], network):
+                    phases.append(phase)
+                    break
             else:
-                phases.append(phase)
-        return found
+                groups.append([phase])
+        return groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class Average:
 
     expert: str
     phase: str
-    answer: Answer
+    answer: ExplainedOutput
     num_positions: int
     mean: FloatArray
     """Signed attribution of each plane, `[C]`."""
@@ -97,10 +98,10 @@ def draw_positions(team: Team, dataset: Dataset, num_positions: int, seed: int) 
     A position belongs to the phase of the largest weight; phases without positions are left out. Raises MoemctsError if
     the dataset is empty.
     """
-    weightiest = dataset.phase_weights(team.gate).argmax(axis=1)
+    phase_of_row = dataset.phase_weights(team.gate).argmax(axis=1)
     rng = np.random.default_rng(seed)
     drawn = {
-        name: np.sort(rng.permutation(np.flatnonzero(weightiest == phase))[:num_positions])
+        name: np.sort(rng.permutation(np.flatnonzero(phase_of_row == phase))[:num_positions])
         for phase, name in enumerate(team.gate.phase_names)
     }
     if not len(dataset):
@@ -133,28 +134,29 @@ def explain_dataset(
 
     device = device_for(device)
     averages: list[Average] = []
-    asked = _asked(team, drawn)
-    for done, (expert, phase) in enumerate(asked, 1):
+    pairs = _expert_phase_pairs(team, drawn)
+    for done, (expert, phase) in enumerate(pairs, 1):
         views = dataset.views(drawn[phase])
         network = team.networks[team.gate.phase_names.index(expert)]
-        found = explain(network, views, steps=steps, baseline=baseline, device=device)
-        averages.append(_average(expert, phase, "policy", found.policy))
-        averages.append(_average(expert, phase, "value", found.value))
-        on_progress(done, len(asked))
+        explanation = explain(network, views, steps=steps, baseline=baseline, device=device)
+        averages.append(_average(expert, phase, "policy", explanation.policy))
+        averages.append(_average(expert, phase, "value", explanation.value))
+        on_progress(done, len(pairs))
     return averages
 
 
-def _asked(team: Team, phases: Iterable[str]) -> list[tuple[str, str]]:
+def _expert_phase_pairs(team: Team, phases: Iterable[str]) -> list[tuple[str, str]]:
     """Returns the pairs of expert and phase to evaluate, such that each network sees each phase once."""
-    names, drawn = team.gate.phase_names, [*phases]
-    shared = [[names[phase] for phase in one] for one in team.by_network()]
-    experts = {phase: own for own in shared for phase in own}
-    return [
-        (expert, phase)
-        for expert in names
-        for phase in drawn
-        if expert == (phase if phase in experts[expert] else experts[expert][0])
-    ]
+    names, pairs = team.gate.phase_names, list[tuple[str, str]]()
+    served = {names[phase]: [names[other] for other in group] for group in team.phases_by_network() for phase in group}
+    """By expert, the phases that its network serves."""
+    phases = list(phases)
+    for expert in names:
+        for phase in phases:
+            # On a phase of another network, the first of the experts that share a network stands for all of them.
+            if expert == (phase if phase in served[expert] else served[expert][0]):
+                pairs.append((expert, phase))
+    return pairs
 
 
 def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> list[Path]:
@@ -164,16 +166,16 @@ def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> lis
     files = []
     for phase, name in enumerate(team.gate.phase_names):
         columns: dict[str, tuple[FloatArray, FloatArray | None]] = {
-            one.answer: (one.mean, one.magnitude) for one in own if one.expert == name
+            average.answer: (average.mean, average.magnitude) for average in own if average.expert == name
         }
         if columns:
-            counts = next(one.num_positions for one in own if one.expert == name)
-            title = f"Expert for {name}: attribution per plane, mean of {counts} positions"
+            num_positions = next(average.num_positions for average in own if average.expert == name)
+            title = f"Expert for {name}: attribution per plane, mean of {num_positions} positions"
             figure = plane_bars(team.plane_names, columns, phase=phase, title=title)
             files.append(_save(figure, folder / f"planes-{labels[phase]}.png"))
-    shares = {f"{one.expert}, {one.answer}": one.magnitude for one in own}
+    shares = {f"{average.expert}, {average.answer}": average.magnitude for average in own}
     files.append(_save(plane_shares(team.plane_names, shares), folder / "planes.png"))
-    maps = {f"{one.expert}, {one.answer}": (one.answer, one.cells) for one in own}
+    maps = {f"{average.expert}, {average.answer}": (average.answer, average.cells) for average in own}
     title = "Attribution per cell, taken absolutely, mean over positions"
     figure = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)
     files.append(_save(figure, folder / "cells.png"))
@@ -212,23 +214,23 @@ def explain_position(
     experts: list[dict[str, Any]] = []
     maps: dict[str, tuple[str, FloatArray]] = {}
     figures: dict[str, Figure] = {}
-    for phases in team.by_network():
-        phase, name = phases[0], ", ".join(team.gate.phase_names[one] for one in phases)
-        found = explain(team.networks[phase], views, steps=steps, baseline=baseline, device=device)
-        action = team.game.format_action(state, player, int(found.actions[0]))
-        answers: dict[str, Attribution] = {"policy": found.policy, "value": found.value}
+    for phases in team.phases_by_network():
+        phase, name = phases[0], ", ".join(team.gate.phase_names[served] for served in phases)
+        explanation = explain(team.networks[phase], views, steps=steps, baseline=baseline, device=device)
+        action = team.game.format_action(state, player, int(explanation.actions[0]))
+        answers: dict[str, Attribution] = {"policy": explanation.policy, "value": explanation.value}
         experts.append(
             {
                 "expert": name,
                 "weight": round(float(weights[phases].sum()), 6),
                 "action": action,
-                "probability": round(float(np.exp(found.policy.answers[0])), 5),
-                **{answer: _one(team.plane_names, attribution) for answer, attribution in answers.items()},
+                "probability": round(float(np.exp(explanation.policy.answers[0])), 5),
+                **{answer: _attribution_json(team.plane_names, attribution) for answer, attribution in answers.items()},
             }
         )
-        likely = f"{name}: {action}, {100 * np.exp(found.policy.answers[0]):.0f} %"
-        maps[likely] = ("policy", found.policy.by_cell()[0])
-        maps[f"{name}: value {found.value.answers[0]:+z.2f}"] = ("value", found.value.by_cell()[0])
+        likely = f"{name}: {action}, {100 * np.exp(explanation.policy.answers[0]):.0f} %"
+        maps[likely] = ("policy", explanation.policy.by_cell()[0])
+        maps[f"{name}: value {explanation.value.answers[0]:+z.2f}"] = ("value", explanation.value.by_cell()[0])
         bars: dict[str, tuple[FloatArray, FloatArray | None]] = {
             answer: (attribution.by_plane()[0], None) for answer, attribution in answers.items()
         }
@@ -245,14 +247,14 @@ def explain_position(
     return result
 
 
-def _are_alike(one: Module, other: Module) -> bool:
+def _have_equal_weights(one: Module, other: Module) -> bool:
     import torch
 
     first, second = one.state_dict(), other.state_dict()
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-def _average(expert: str, phase: str, answer: Answer, attribution: Attribution) -> Average:
+def _average(expert: str, phase: str, answer: ExplainedOutput, attribution: Attribution) -> Average:
     change = float(np.abs(attribution.answers - attribution.baselines).mean())
     return Average(
         expert=expert,
@@ -266,7 +268,7 @@ def _average(expert: str, phase: str, answer: Answer, attribution: Attribution) 
     )
 
 
-def _one(names: Sequence[str], attribution: Attribution) -> dict[str, Any]:
+def _attribution_json(names: Sequence[str], attribution: Attribution) -> dict[str, Any]:
     return {
         "answer": round(float(attribution.answers[0]), 6),
         "baseline": round(float(attribution.baselines[0]), 6),
