@@ -29,7 +29,7 @@ from moemcts.arena.rating import EloRange
 from moemcts.arena.records import boards_of, num_duplicates
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.references import extend_reference, parse_reference
-from moemcts.runs.match import Match, MatchPlan, Result, going_on
+from moemcts.runs.match import Match, MatchPlan, Result, resume_plan
 
 
 def main() -> None:
@@ -96,7 +96,7 @@ def finished(plan: MatchPlan, path: Path, title: str) -> DuelResult:
 def result_of(plan: MatchPlan, path: Path, title: str) -> Result:
     """Returns the result of a match, after playing the games that are missing in the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    match = Match(going_on(plan, path))
+    match = Match(resume_plan(plan, path))
     with ConsoleProgress().task(title, "games") as advance:
         return match.play(path, callbacks=MatchCallbacks(lambda state: advance(state.num_finished, match.num_games)))
 

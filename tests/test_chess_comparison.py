@@ -13,7 +13,7 @@ from trained_for_tests import save_team
 
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.work.progress import NoProgress
 
 ROOT = Path(__file__).parent
@@ -175,7 +175,7 @@ def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
     assert written["command"] == said
 
     # Those of a run that has grown name what it has gained.
-    keep_growth(grown(Experiment.load(tmp_path / "counted"), schemes=["staged"]))
+    save_extension(extend_experiment(Experiment.load(tmp_path / "counted"), schemes=["staged"]))
     with pytest.raises(SystemExit, match=r"counted was begun with other settings: schemes was .*staged"):
         called("chess_comparison", monkeypatch, *turned)
     called("chess_comparison", monkeypatch, *turned, "--scheme", "staged")

@@ -24,7 +24,7 @@ from moemcts.naming.experts import expert_options
 from moemcts.options import checked_options
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference, parse_value
-from moemcts.runs.match import Match, MatchPlan, going_on
+from moemcts.runs.match import Match, MatchPlan, resume_plan
 from moemcts.search import SearchAgent, SearchConfig
 
 
@@ -248,18 +248,18 @@ def test_a_match_goes_on_with_what_was_chosen_when_it_began(
     monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}, "torch bf16": {8: 2.0}})
     plan = MatchPlan(game="tictactoe", agents=(f"{experts}?simulations=3", "random"), num_games=2, random_plies=0)
     path = tmp_path / "games.jsonl"
-    Match(going_on(plan, path)).play(path)
+    Match(resume_plan(plan, path)).play(path)
     known = json.loads(path.read_text().splitlines()[0])["identity"]["agents"]
     assert known[plan.agents[0]].endswith("&backend=torch&precision=bf16")
     begun = path.read_bytes()
     monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}, "torch bf16": {8: 1.0}})
     with pytest.raises(ForeignData):
         Match(plan).play(path)
-    Match(going_on(plan, path)).play(path)
+    Match(resume_plan(plan, path)).play(path)
     assert path.read_bytes() == begun
     for other in ("", "{}\n", "no match\n"):
         path.write_text(other)
-        assert going_on(plan, path) == plan
+        assert resume_plan(plan, path) == plan
 
 
 def test_an_agents_device_is_named_where_it_is_given(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,9 +201,9 @@ def _prepare(plan: MatchPlan, num_games: int | None, pairs: int | None, out: Pat
     """
     from dataclasses import replace
 
-    from moemcts.runs.match import Match, going_on
+    from moemcts.runs.match import Match, resume_plan
 
-    plan = going_on(plan, out)
+    plan = resume_plan(plan, out)
     prepared = Match(plan)
     num_openings = pairs or -(-plan.num_games // prepared.num_seatings)
     wanted_games = num_games or num_openings * prepared.num_seatings

@@ -84,7 +84,7 @@ def run(
     from moemcts.report.training_events import mirror_to_tensorboard
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.experiment.estimate import estimate
-    from moemcts.runs.experiment.growth import grown, keep_growth
+    from moemcts.runs.experiment.growth import extend_experiment, save_extension
     from moemcts.runs.finishing import finish
 
     if tensorboard:
@@ -115,7 +115,7 @@ def run(
         if arguments:
             added = {"gates": gate or (), "schemes": scheme or (), "networks": network or ()}
             added |= {"single_networks": single_network or ()}
-            experiment = grown(experiment, **added, changes=read_changes(arguments.changes))
+            experiment = extend_experiment(experiment, **added, changes=read_changes(arguments.changes))
     progress.say(headline(experiment))
     expected = estimate(experiment)
     progress.say(estimate_line(expected, resume))
@@ -126,7 +126,7 @@ def run(
     if resume is None:
         experiment.write()
     elif arguments:
-        keep_growth(experiment)
+        save_extension(experiment)
 
     def print_report(report: Report) -> None:
         if as_json:

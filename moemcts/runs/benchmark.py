@@ -13,7 +13,7 @@ from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import check_row
 from moemcts.runs.arms import SINGLE, Arm
 from moemcts.runs.config_file import CONFIG
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.runs.experiment.run import Experiment
 from moemcts.runs.provenance import provenance
 from moemcts.runs.run import changes
@@ -61,9 +61,9 @@ class UnitRunner:
         fewer = {key for key in _GROWING if {*before.get(key, ())} <= {*now[key]}}
         fewer |= {_GAMES} if before.get(_GAMES, 0) <= now.get(_GAMES, 0) else set()
         kept = {key: value for key, value in before.items() if key not in fewer}
-        if told := changes(kept, {key: value for key, value in now.items() if key not in fewer}):
+        if differences := changes(kept, {key: value for key, value in now.items() if key not in fewer}):
             raise ForeignData(
-                f"{folder} was begun with other settings: {told}; "
+                f"{folder} was begun with other settings: {differences}; "
                 "put the suite's file back, give another --out, or remove that folder"
             )
         if before != now and (folder / _RUN / CONFIG).exists():
@@ -76,7 +76,7 @@ class UnitRunner:
 
     def _done(self, unit: Unit, progress: Progress) -> list[dict[str, Any]]:
         kept = self._folder / unit.name / "rows.json"
-        rows = _read_kept(kept) if kept.exists() else []
+        rows = _read_rows(kept) if kept.exists() else []
         is_played = {(row["simulations"], row["routing"]) for row in rows} == {*unit.played}
         begun, now = self._begun(unit), json_round_trip(unit.decided_by())
         if not is_played or begun != now:
@@ -113,7 +113,7 @@ class UnitRunner:
         games = {} if config.match.games == experiment.config.match.games else {_GAMES: config.match.games}
         if not (gates or schemes or games):
             return experiment
-        return grown(experiment, gates=gates, schemes=schemes, changes=games)
+        return extend_experiment(experiment, gates=gates, schemes=schemes, changes=games)
 
     def _rows(self, unit: Unit, progress: Progress) -> list[dict[str, Any]]:
         folder, config = self._folder / unit.name / _RUN, unit.config()
@@ -121,7 +121,7 @@ class UnitRunner:
         fresh = not (folder / CONFIG).exists()
         begun = Experiment.create(folder, config) if fresh else self._load(folder)
         if (experiment := self._grown(begun, unit)) is not begun:
-            keep_growth(experiment)
+            save_extension(experiment)
         with experiment.locked():
             experiment.work(times)
         outcomes = experiment.outcomes()
@@ -166,7 +166,9 @@ class UnitRunner:
         scheme = plugins().scheme(arm.scheme)
         return {
             "cost": round(scheme.cost(team.gate.num_phases), 3),
-            "routings": {one.routing: one.to_json() for one in measure_routings(team, held_out, seed=config.seed)},
+            "routings": {
+                measures.routing: measures.to_json() for measures in measure_routings(team, held_out, seed=config.seed)
+            },
         }
 
     def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str, advance: Advance) -> Contest:
@@ -176,25 +178,25 @@ class UnitRunner:
         search = config.search.model_copy(update={"simulations": budget})
         model = matches.opponent_model()
         agents = {}
-        for one in (single, arm):
-            other = "" if one is single or routing == OWN else routing
-            agents[one.name] = SearchAgent(
+        for player in (single, arm):
+            other_routing = "" if player is single or routing == OWN else routing
+            agents[player.name] = SearchAgent(
                 experiment.game,
                 trainings.experts(
-                    one,
+                    player,
                     config.seed,
                     config.match.backend,
                     config.match.precision,
-                    ROUTINGS.get(other),
+                    ROUTINGS.get(other_routing),
                     config.match.device,
                 ),
                 search,
                 opponents=model,
-                queue=_QUEUED if other == QUEUE else None,
-                name=one.name,
+                queue=_QUEUED if other_routing == QUEUE else None,
+                name=player.name,
             )
         schedule = matches.boards.schedule(
-            {one.name: agents[one.name] for one in field.contestants([single, arm])},
+            {player.name: agents[player.name] for player in field.contestants([single, arm])},
             field.agents(agents, experiment.game.spec.num_players - 1),
             config.match.games,
             config.seed,
@@ -230,7 +232,7 @@ def _row(unit: Unit, arm: Arm, budget: int, routing: str, contest: Contest) -> d
     }
 
 
-def _read_kept(path: Path) -> list[dict[str, Any]]:
+def _read_rows(path: Path) -> list[dict[str, Any]]:
     if not isinstance(found := read_json(path), list):
         raise DamagedFile(f"{path}: expected a list of rows; remove it to make them again")
     return [check_row(row, f"{path}, row {number}") for number, row in enumerate(found, 1)]

@@ -29,30 +29,30 @@ _REPORTS: dict[type[Run[Any]], Callable[[Any], Report]] = {
 _KINDS = {kind.kind: kind for kind in _REPORTS}
 
 
-def untold(report: Report) -> None:
+def ignore_report(report: Report) -> None:
     """Does nothing with a report."""
 
 
-def finish(run: Run[Any], progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
-    """Finishes a run, passes its report to `tell`, then writes and returns it; raises as `Run.opened`."""
+def finish(run: Run[Any], progress: Progress, on_report: Callable[[Report], None] = ignore_report) -> Report:
+    """Finishes a run, passes its report to `on_report`, then writes and returns it; raises as `Run.locked`."""
     if run.warning:
         progress.say(f"warning: {run.warning}")
     with run.locked(), run.timed():
         run.work(progress)
         report = _REPORTS[type(run)](run)
-        tell(report)
+        on_report(report)
         write_report(run.folder / REPORT, report)
         return report
 
 
 def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
-    """Rewrites the report of a finished run and returns it; raises as `read` and `Run.opened`.
+    """Rewrites the report of a finished run and returns it; raises as `read` and `Run.locked`.
 
     Raises MoemctsError if the run is not finished.
     """
     run = read(folder, allow_programs=allow_programs)
     with run.locked():
-        if run.waiting():
+        if run.pending_parts():
             raise MoemctsError(f"{folder} is not finished yet; resume it: {run.command} --resume {folder}")
         report = _REPORTS[type(run)](run)
         write_report(folder / REPORT, report)

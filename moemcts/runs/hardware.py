@@ -30,16 +30,16 @@ def inference_for(
     from moemcts.learn.inference.evaluators import resolve
     from moemcts.learn.inference.positions import usual_positions
 
-    played = plugins().game(game)
-    made = plugins().network(network, played.spec.observation_shape, played.spec.num_actions).eval()
+    rules = plugins().game(game)
+    untrained = plugins().network(network, rules.spec.observation_shape, rules.spec.num_actions).eval()
     return resolve(
         backend,
         precision or "float32",
-        made,
-        played.spec.observation_shape,
+        untrained,
+        rules.spec.observation_shape,
         batch_size=batch_size,
         device=device,
-        positions=lambda: usual_positions(played, SinglePhase(), plugins().agent(plugins().player(played), played)),
+        positions=lambda: usual_positions(rules, SinglePhase(), plugins().agent(plugins().player(rules), rules)),
     ).inference
 
 

@@ -31,13 +31,13 @@ def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
     from moemcts.learn.loop.training import require_staged
 
     folder, game = experts_in(config.start).absolute(), plugins().game(config.game)
-    networks = start_networks(folder, game, gate, plugins().gate(gate, game))
+    networks = load_start_networks(folder, game, gate, plugins().gate(gate, game))
     for scheme in schemes:
         require_staged(plugins().scheme(scheme), scheme).check_initial_networks(networks)
     return config.model_copy(update={"start": str(folder), "network": str(read_toml(folder / MANIFEST)["network"])})
 
 
-def start_networks(folder: Path, game: Game, reference: str, gate: PhaseGate) -> list[nn.Module]:
+def load_start_networks(folder: Path, game: Game, reference: str, gate: PhaseGate) -> list[nn.Module]:
     """Returns the initial network of each phase: experts of the same gate, or a single network for all phases.
 
     `reference` is that of the gate. Raises UsageError for experts of another gate, and as `load_networks`.

@@ -11,7 +11,7 @@ from moemcts.runs.sources import Sources
 from moemcts.store import MANIFEST, read_toml
 
 
-def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: float) -> str:
+def leak_warning(who: str, experts: Path, sources: Sources, *, seed: int, fraction: float) -> str:
     """Returns a warning if experts may have been trained on what a training with that seed is evaluated on, else "".
 
     `fraction` of the training's games are held out if there is no separate set. The warning begins with `who`.
@@ -20,11 +20,11 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
         # Without a manifest nothing is known.
         return ""
     manifest = read_toml(experts / MANIFEST)
-    apart = sources.test or sources.validation
+    evaluation_set = sources.test or sources.validation
     learned = {whole_id(manifest.get("data", "")), *manifest.get("data_parts", ())} - {""}
-    if not learned & (apart or sources.training).parts:
+    if not learned & (evaluation_set or sources.training).parts:
         return ""
-    if apart:
+    if evaluation_set:
         return f"{who} learned from the {sources.kind} samples themselves. Compare on others."
     ours = {
         "data": sources.training.id,
@@ -32,18 +32,18 @@ def leak(who: str, experts: Path, sources: Sources, *, seed: int, fraction: floa
         "seed": seed,
         "validation_fraction": fraction,
     }
-    theirs = _split_of(experts)
+    theirs = _read_split(experts)
     if ours == theirs:
         return ""
     their_seed = manifest.get("seed", 0)
-    how = f"with seed {their_seed}, not {seed}" if their_seed != seed else _difference(ours, theirs)
+    how = f"with seed {their_seed}, not {seed}" if their_seed != seed else _describe_difference(ours, theirs)
     return (
         f"{who} learned from the same data {how}: other games were held out from it, so it learned from some of "
         "these. Compare on a test set, or with the same seed and the same split."
     )
 
 
-def training_of(experts: Path) -> Path:
+def training_folder_of(experts: Path) -> Path:
     """Returns the folder in which the training of experts leaves its measurements, whether or not it exists.
 
     Covers experts trained on their own and experts of an experiment's arm.
@@ -52,17 +52,23 @@ def training_of(experts: Path) -> Path:
     return experts.parent / "training" if is_alone else experts.parent.parent / "training" / experts.name
 
 
-def _split_of(experts: Path) -> dict[str, Any]:
+def _read_split(experts: Path) -> dict[str, Any]:
     """Returns what decided which games were held out from experts; empty if unknown."""
     from moemcts.learn.training.trainer import read_identity
 
-    found = read_identity(training_of(experts)) or {}
-    settings = found.get("config", {})
-    held_out = {key: settings.get(key) for key in ("seed", "validation_fraction")}
-    return {"data": found.get("data"), "validation": found.get("validation"), **held_out} if found else {}
+    identity = read_identity(training_folder_of(experts))
+    if not identity:
+        return {}
+    settings = identity.get("config", {})
+    return {
+        "data": identity.get("data"),
+        "validation": identity.get("validation"),
+        "seed": settings.get("seed"),
+        "validation_fraction": settings.get("validation_fraction"),
+    }
 
 
-def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+def _describe_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """Returns a description of how another split differs from that of a run with the same seed."""
     if not theirs:
         return "with an unknown split"

@@ -14,7 +14,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import experts_of, resolve_agent, resolve_reference
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
-from moemcts.runs.initial_experts import start_networks
+from moemcts.runs.initial_experts import load_start_networks
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources, check_sources, dataset_ids, open_sources
@@ -34,9 +34,9 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
     decided_by: dict[str, Any] = {"game": config.game, "seed": config.seed}
     unit = "samples"
     if data.folder:
-        do = functools.partial(_count, config, game, folder)
+        do = functools.partial(_count_samples, config, game, folder)
     elif data.games:
-        do, unit = functools.partial(_import, config, game, folder / "data"), "bytes"
+        do, unit = functools.partial(_import_games, config, game, folder / "data"), "bytes"
         decided_by |= {"data.games": data.games, "data.reader": data.reader}
     else:
         do = functools.partial(play_games, config, game, folder / "data")
@@ -48,7 +48,7 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
         decided_by |= experts_of([name for name in (data.agent, data.against) if name])
     if data.is_given and data.samples:
         decided_by["data.samples"] = data.samples
-    decided_by |= {f"{kind} data": found for kind, found in dataset_ids(data, folder / "data").items()}
+    decided_by |= {f"{kind} data": dataset for kind, dataset in dataset_ids(data, folder / "data").items()}
     return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
 
 
@@ -57,10 +57,10 @@ def check_data(config: LearningConfig, game: Game) -> None:
     if config.data.games:
         reader_of(config, game)
     elif not config.data.folder:
-        data_players(config, game)
+        data_agents(config, game)
 
 
-def check_given(config: LearningConfig, game: Game) -> None:
+def check_given_data(config: LearningConfig, game: Game) -> None:
     """Checks that the games given for training and evaluation can be used.
 
     Raises UsageError if they do not exist, and ForeignData if they belong to another game.
@@ -89,7 +89,7 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) 
 
     generate(
         game,
-        data_players(config, game),
+        data_agents(config, game),
         config.data.to_play,
         seed=config.seed,
         out=out,
@@ -136,7 +136,7 @@ def train_experts(
     held_out = {"validation": sources.validation, "test": sources.test}
     scheme = plugins().scheme(arm.scheme)
     if config.start:
-        networks = start_networks(start, game, arm.gate, gate)
+        networks = load_start_networks(start, game, arm.gate, gate)
         team = require_staged(scheme, arm.scheme).fit_from(
             trainer, networks, sources.training, gate, training_folder, **held_out
         )
@@ -149,7 +149,7 @@ def train_experts(
     if ranks.is_first:
         save_experts(
             experts_folder,
-            [one.network for one in team.trained],
+            [expert.network for expert in team.trained],
             game=game,
             game_reference=config.game,
             gate=team.gate,
@@ -159,26 +159,26 @@ def train_experts(
             seed=settings.seed,
             data=sources.training.id,
             data_parts=sorted(sources.training.parts),
-            measurements=[one.measurement for one in team.trained],
+            measurements=[expert.measurement for expert in team.trained],
         )
     ranks.wait()
 
 
-def measurements(folder: Path) -> list[Mapping[str, Any]]:
+def read_measurements(folder: Path) -> list[Mapping[str, Any]]:
     """Returns a training's measurements, except those after which it was rolled back."""
     from moemcts.learn.training.metrics_log import read_log
 
     return [entry for entry in read_log(folder / "metrics.jsonl") if not entry.get("spike")]
 
 
-def data_players(config: LearningConfig, game: Game) -> list[Agent]:
+def data_agents(config: LearningConfig, game: Game) -> list[Agent]:
     """Returns the agents that play the training games, one per seat; with opponents, the one to learn from is first."""
     from moemcts.learn.data.varied import seated
 
     data = config.data
     player = resolve_agent(data.agent or plugins().player(game), game)
-    others = resolve_agent(data.against, game) if data.against else None
-    return seated([player], game.spec.num_players, against=others, random_plies=data.random_plies)
+    opponent = resolve_agent(data.against, game) if data.against else None
+    return seated([player], game.spec.num_players, against=opponent, random_plies=data.random_plies)
 
 
 def with_players(config: Config) -> Config:
@@ -214,12 +214,12 @@ def games_file(config: LearningConfig) -> Path:
     return file
 
 
-def _import(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
+def _import_games(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
     # Existing output is complete: a reader writes all or nothing.
     if not out.exists():
         reader_of(config, game).read([games_file(config)], out, reference=config.game, on_progress=advance)
 
 
-def _count(config: LearningConfig, game: Game, folder: Path, advance: Advance) -> None:
+def _count_samples(config: LearningConfig, game: Game, folder: Path, advance: Advance) -> None:
     num_samples = len(open_sources(config.data, folder / "data", game).training)
     advance(num_samples, num_samples)

@@ -29,7 +29,7 @@ class LearningCost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class PhaseSample:
     """Phases of `N` positions, as a sample of the training data."""
 
     games: IntArray
@@ -45,10 +45,10 @@ class Seen:
 
         Raises MoemctsError if the gate's weights are invalid.
         """
-        states = [state for one in games for state in one]
+        states = [state for positions in games for state in positions]
         weights = checked_weights(gate, game.views([(state, state.active_players[0]) for state in states]))
         return cls(
-            games=np.repeat(np.arange(len(games)), [len(one) for one in games]),
+            games=np.repeat(np.arange(len(games)), [len(positions) for positions in games]),
             plies=np.array([state.ply for state in states], dtype=np.int64),
             phases=weights,
         )
@@ -72,11 +72,11 @@ def learning_cost(
     interval: float | None = None,
 ) -> LearningCost:
     """Returns the cost of a scheme with a gate, given representative games; see `cost_of`."""
-    return cost_of(scheme, gate.num_phases, Seen.of(gate, game, games), epochs, interval=interval)
+    return cost_of(scheme, gate.num_phases, PhaseSample.of(gate, game, games), epochs, interval=interval)
 
 
 def cost_of(
-    scheme: Scheme, num_phases: int, seen: Seen, epochs: float, *, interval: float | None = None
+    scheme: Scheme, num_phases: int, sample: PhaseSample, epochs: float, *, interval: float | None = None
 ) -> LearningCost:
     """Returns the cost of a scheme, given representative samples; `epochs` is the configured length of a stage.
 
@@ -86,10 +86,10 @@ def cost_of(
     if steps is None:
         return LearningCost(scheme.cost(num_phases) * epochs, max(1.0, epochs / (interval or 1)), 1)
     lengths = [step.stage.epochs * epochs for step in steps]
-    passes = [seen.share(step.stage) * length for step, length in zip(steps, lengths, strict=True)]
-    measured = lengths if interval is None else [each / interval for each in passes]
+    passes = [sample.share(step.stage) * length for step, length in zip(steps, lengths, strict=True)]
+    measured = lengths if interval is None else [share / interval for share in passes]
     return LearningCost(
-        passes=sum(passes), measurements=sum(max(1, math.ceil(each)) for each in measured), trainings=len(steps)
+        passes=sum(passes), measurements=sum(max(1, math.ceil(number)) for number in measured), trainings=len(steps)
     )
 
 

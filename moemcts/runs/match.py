@@ -145,7 +145,7 @@ class Match:
             "num_games": self.plan.num_games,
             "openings": self.openings,
             "identity": self._identity(),
-            "remake": partial(_remade, replace(self.plan, resolved=self._resolved())),
+            "remake": partial(_recreate, replace(self.plan, resolved=self._resolved())),
         }
         if self.field is None:
             return paired_schedule(self.game, agents, **shared)
@@ -159,7 +159,9 @@ class Match:
     @cached_property
     def is_timed(self) -> bool:
         """Whether an agent has a time limit; games are then played one after the other, whatever the plan says."""
-        return any(map(self.plan.limits.__contains__, TIMES)) or any(one.is_timed for one in self._all)
+        return any(map(self.plan.limits.__contains__, TIMES)) or any(
+            contestant.is_timed for contestant in self._all_contestants
+        )
 
     @cached_property
     def conditions(self) -> Conditions:
@@ -198,14 +200,14 @@ class Match:
         return result_of(schedule, records, sprt=sprt)
 
     @property
-    def _all(self) -> list[Contestant]:
+    def _all_contestants(self) -> list[Contestant]:
         return [*self.contestants.values(), *([] if self.field is None else [self.field])]
 
     def _contestants(self, references: Sequence[str]) -> dict[str, Contestant]:
         return contestants(references, self.game, self.plan.limits, resolved=self.plan.resolved)
 
     def _resolved(self) -> dict[str, str]:
-        return {one.reference: one.resolved for one in self._all}
+        return {contestant.reference: contestant.resolved for contestant in self._all_contestants}
 
     def _check_solo(self) -> None:
         alone = f"the agents play the same starts, each alone: {self.game.spec.name} has one player"
@@ -226,22 +228,26 @@ class Match:
             raise UsageError(f"a sequential test needs two seatings, got {self.num_seatings}")
 
     def _identity(self) -> dict[str, Any]:
-        """Returns what else decides the games: backends, weights and limits."""
-        found = {"agents": self._resolved(), "limits": dict(self.plan.limits)}
-        return {**identity_of([one.reference for one in self._all], self.plan.game), **found}
+        """Returns what decides the games besides the schedule: backends, weights and limits."""
+        references = [contestant.reference for contestant in self._all_contestants]
+        return {
+            **identity_of(references, self.plan.game),
+            "agents": self._resolved(),
+            "limits": dict(self.plan.limits),
+        }
 
 
-def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:
+def resume_plan(plan: MatchPlan, path: Path | None) -> MatchPlan:
     """Returns the plan with the choices that were made for its agents when the match in `path` was begun, if it was.
 
     What `auto` was resolved to then, such as a backend, stays in effect for the whole match, even if another is faster
     now.
     """
     references = [*plan.agents, *([] if plan.against is None else [plan.against])]
-    return plan if path is None else replace(plan, resolved={**chosen_in(path, references), **plan.resolved})
+    return plan if path is None else replace(plan, resolved={**resolved_references(path, references), **plan.resolved})
 
 
-def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
+def resolved_references(path: Path, references: Sequence[str]) -> dict[str, str]:
     """Returns the resolved references of agents in a file of games, by the reference that the user wrote.
 
     The file may come from an untrusted source: it may not choose programs, and for experts only how their networks are
@@ -254,21 +260,25 @@ def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
             header = parse_json(file.readline())
         # Tournaments store these as the agents' names, matches separately.
         known = {**header.get("agents", {}), **header["identity"].get("agents", {})}
-        told = {name: str(known[name]) for name in references if name in known}
-        return {name: more for name, more in told.items() if is_more_specific(more, name) and _may_say(more, name)}
+        resolved = {name: str(known[name]) for name in references if name in known}
+        return {
+            name: reference
+            for name, reference in resolved.items()
+            if is_more_specific(reference, name) and _may_replace(reference, name)
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError):
         return {}
 
 
-def _may_say(told: str, reference: str) -> bool:
+def _may_replace(resolved: str, reference: str) -> bool:
     """Returns whether a reference read from a file may replace the user's reference, which it resolves."""
     if not names_experts(reference):
-        return not program_agent(told)
-    written, options = parse_reference(reference)[1], parse_reference(told)[1]
+        return not program_agent(resolved)
+    written, options = parse_reference(reference)[1], parse_reference(resolved)[1]
     return all(option in CHOSEN or written.get(option) == value for option, value in options.items())
 
 
-def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:
+def _recreate(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:
     """Returns the game and the lineups of a plan, recreated in the calling process."""
     match = Match(plan)
     return match.game, match.lineups

@@ -20,7 +20,7 @@ def describe_phases(reference: str, label: str, gate: PhaseGate, dataset: Datase
     return Phases(
         gate=reference,
         label=label,
-        text=f"{summary} {_made_with(gate)}".strip(),
+        text=f"{summary} {_describe_parameters(gate)}".strip(),
         names=tuple(gate.phase_names),
         counts=dataset.phase_counts(gate),
         num_samples=len(dataset),
@@ -28,36 +28,37 @@ def describe_phases(reference: str, label: str, gate: PhaseGate, dataset: Datase
     )
 
 
-def _made_with(gate: PhaseGate) -> str:
+def _describe_parameters(gate: PhaseGate) -> str:
     """Returns a sentence on the parameters of a gate, such as its cuts; empty if it has none."""
-    told = {
+    formatted = {
         key: ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         for key, value in gate.parameters.items()
     }
-    return f"Made with {'; '.join(f'{key} {text}' for key, text in told.items())}." if told else ""
+    return f"Made with {'; '.join(f'{key} {text}' for key, text in formatted.items())}." if formatted else ""
 
 
 def timeline_of(record: GameRecord, start: State | int, game: Game, team: ExpertSet) -> Timeline | None:
     """Returns a recorded game as seen by a team from its seat; None if it was never to move."""
     player = record.focus or 0
-    states = _states(record, start, game)
-    seen = [state for state in states if player in state.active_players]
-    if not seen:
+    states = _replay(record, start, game)
+    own_turns = [state for state in states if player in state.active_players]
+    if not own_turns:
         return None
-    views = game.views([(state, player) for state in seen])
+    views = game.views([(state, player) for state in own_turns])
     value = team.evaluate(views).value
     return Timeline(
         player=player,
-        plies=tuple(state.ply for state in seen),
+        plies=tuple(state.ply for state in own_turns),
         weights=team.gate.weights(views),
-        values=tuple(float(v) for v in (value if value.ndim == 1 else value[:, 0])),
+        values=tuple(map(float, value if value.ndim == 1 else value[:, 0])),
         outcome=record.outcome or "game without an end",
         first_ply=states[0].ply,
         last_ply=states[-1].ply,
     )
 
 
-def _states(record: GameRecord, start: State | int, game: Game) -> list[State]:
+def _replay(record: GameRecord, start: State | int, game: Game) -> list[State]:
+    """Returns the positions of a recorded game, from its start."""
     states = [game.initial_state(start) if isinstance(start, int) else start]
     for joint in record.moves:
         states.append(states[-1].play(joint))

@@ -106,7 +106,7 @@ class Run(ABC, Generic[Config]):
         Raises UsageError if the folder already holds a run, samples or experts, if the device to train on does not
         exist, or if a weight of the loss has no effect, and as `check_networks`.
         """
-        from moemcts.learn.networks.contract import lacking
+        from moemcts.learn.networks.contract import missing_outputs
 
         check_path(folder)
         _check_free(folder, cls.noun)
@@ -115,7 +115,7 @@ class Run(ABC, Generic[Config]):
         # Round-trips the settings, so that the new run has the same ones as if it were opened from its file.
         written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
         run = cls(folder, written)
-        written.training.check_terms(lacking(run.check_networks()))
+        written.training.check_terms(missing_outputs(run.check_networks()))
         return run
 
     @classmethod
@@ -224,11 +224,11 @@ class Run(ABC, Generic[Config]):
 
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; the run must be open."""
-        for (task, unit), parts in groupby(self.waiting(), key=lambda part: (part.task, part.unit)):
+        for (task, unit), parts in groupby(self.pending_parts(), key=lambda part: (part.task, part.unit)):
             with progress.task(task, unit) as advance:
                 self.do_all(list(parts), advance)
 
-    def waiting(self) -> list[Part]:
+    def pending_parts(self) -> list[Part]:
         """Returns the parts that are not done yet."""
         return [part for part in self.parts() if not self.is_done(part)]
 
@@ -240,11 +240,11 @@ class Run(ABC, Generic[Config]):
     def do(self, name: str, advance: Advance) -> None:
         """Does the part with that name."""
         part = next(part for part in self.parts() if part.name == name)
-        with self.noted(part):
+        with self.recording(part):
             part.do(advance)
 
     @contextlib.contextmanager
-    def noted(self, part: Part) -> Iterator[None]:
+    def recording(self, part: Part) -> Iterator[None]:
         """Records in a part's file that it was begun and, unless the body fails, that it is done."""
         self._write(part, is_done=False)
         yield
@@ -252,9 +252,9 @@ class Run(ABC, Generic[Config]):
 
     def is_done(self, part: Part) -> bool:
         """Returns whether a part was finished with the current settings."""
-        return self.recorded(part.name) == _record(part, is_done=True)
+        return self.read_record(part.name) == _record(part, is_done=True)
 
-    def recorded(self, name: str) -> dict[str, Any]:
+    def read_record(self, name: str) -> dict[str, Any]:
         """Returns the contents of a part's file; empty if the part was not begun. Raises DamagedFile."""
         path = self._path(name)
         if not path.exists():
@@ -301,11 +301,11 @@ class Run(ABC, Generic[Config]):
         """Returns a line that describes the run."""
 
     def _check(self, part: Part, remedy: str) -> None:
-        found, expected = self.recorded(part.name), _record(part, is_done=True)
+        found, expected = self.read_record(part.name), _record(part, is_done=True)
         if not found:
             return
-        if told := changes(found["decided_by"], expected["decided_by"]):
-            raise ForeignData(f"{self.folder}: part {part.name} was made with other settings: {told}; {remedy}")
+        if differences := changes(found["decided_by"], expected["decided_by"]):
+            raise ForeignData(f"{self.folder}: part {part.name} was made with other settings: {differences}; {remedy}")
         if found.get("done") and part.result_file is not None and not part.result_file.exists():
             raise DamagedFile(
                 f"{part.result_file} is missing, the result of part {part.name}; put it back, or start another run "
@@ -330,8 +330,8 @@ def kind_of(folder: Path) -> str:
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Returns a description of the settings that differ; empty if none do."""
     changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-    told = "; ".join(f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MAX_CHANGES])
-    return told + (f"; and {len(changed) - _MAX_CHANGES} more" if len(changed) > _MAX_CHANGES else "")
+    description = "; ".join(f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MAX_CHANGES])
+    return description + (f"; and {len(changed) - _MAX_CHANGES} more" if len(changed) > _MAX_CHANGES else "")
 
 
 def _record(part: Part, *, is_done: bool) -> dict[str, Any]:
@@ -381,8 +381,8 @@ def _with_precision(config: Config) -> Config:
     spec = plugins().game(config.game).spec
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
     device = str(device_of(training.device))
-    found = settled(training, network, spec.observation_shape, device=device)
-    return config.model_copy(update={"training": found})
+    resolved = settled(training, network, spec.observation_shape, device=device)
+    return config.model_copy(update={"training": resolved})
 
 
 class PartRunner:
@@ -395,9 +395,10 @@ class PartRunner:
         self._run.do(name, lambda done, total: report((done, total)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _part_doer, (type(self._run), self._run.folder)
+        return _reopen_part_runner, (type(self._run), self._run.folder)
 
 
-def _part_doer(kind: type[Run[Any]], folder: Path) -> PartRunner:
+def _reopen_part_runner(kind: type[Run[Any]], folder: Path) -> PartRunner:
+    """Returns what a pickled `PartRunner` becomes in another process."""
     # The parent process has already allowed the settings' programs and checked the networks.
     return PartRunner(kind.read(folder, allow_programs=True))

@@ -141,7 +141,7 @@ class RunConfig(Section):
         values = filled.model_dump(mode="json", exclude_none=True)
         for name, section in filled:
             if isinstance(section, BaseModel):
-                values[name] |= dict.fromkeys(_taken_away(section), NULL)
+                values[name] |= dict.fromkeys(_set_to_none(section), NULL)
         for path in replaced(type(self), flat(values)):
             section, key = path.split(".")
             values[section].pop(key, None)
@@ -251,12 +251,12 @@ class ExperimentConfig(LearningConfig):
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"expected different {kind}, got {twice!r} twice")
-        made = [plugins().scheme(name) for name in self.schemes]
-        for i, scheme in enumerate(made):
-            if scheme in made[:i]:
-                here = self.schemes[made.index(scheme)]
+        schemes = [plugins().scheme(name) for name in self.schemes]
+        for i, scheme in enumerate(schemes):
+            if scheme in schemes[:i]:
+                first = self.schemes[schemes.index(scheme)]
                 raise ValueError(
-                    f"expected different schemes, got {here!r} and {self.schemes[i]!r}, which is the same one"
+                    f"expected different schemes, got {first!r} and {self.schemes[i]!r}, which is the same one"
                 )
         return self
 
@@ -290,8 +290,8 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         setting = ".".join(map(str, parents))
         if isinstance(last, str) and setting in setting_names(kind):
             # A value may be of several types, each with an error of its own.
-            told = [one["msg"] for one in error.errors() if one["loc"][:-1] == tuple(parents)]
-            kinds = " or ".join(text.partition(",")[0].removeprefix(_SHOULD_BE) for text in told)
+            messages = [detail["msg"] for detail in error.errors() if detail["loc"][:-1] == tuple(parents)]
+            kinds = " or ".join(message.partition(",")[0].removeprefix(_SHOULD_BE) for message in messages)
             raise UsageError(f"{setting}: {_SHOULD_BE}{kinds}, got {shortened(first['input'])}") from None
         if first["type"] == "model_type":
             raise UsageError(f"{path}: expected {_section(path, kind)}, got {shortened(first['input'])}") from None
@@ -321,7 +321,7 @@ def _section(path: str, kind: type[RunConfig]) -> str:
     return f"a setting of this section, such as {example}" if example else "a table"
 
 
-def _taken_away(section: BaseModel) -> list[str]:
+def _set_to_none(section: BaseModel) -> list[str]:
     """Returns the settings that are None but have another default, which they would get if they were left out."""
     fields = type(section).model_fields
     return [key for key, value in section if value is None and fields[key].default is not None]
@@ -329,10 +329,13 @@ def _taken_away(section: BaseModel) -> list[str]:
 
 def _with_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values with `NULL` replaced by None, for which TOML has no value."""
-    found = {}
+    replaced_values: dict[str, Any] = {}
     for key, value in values.items():
-        found[key] = _with_none(value) if isinstance(value, Mapping) else None if value == NULL else value
-    return found
+        if isinstance(value, Mapping):
+            replaced_values[key] = _with_none(value)
+        else:
+            replaced_values[key] = None if value == NULL else value
+    return replaced_values
 
 
 def _check_numbers(values: Mapping[str, Any]) -> None:

@@ -44,45 +44,45 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     splits. Raises UsageError if there is no dataset, if one is used twice, or if two begin with the same games, and
     ForeignData if one is of another game.
     """
-    found = _opened(_folders(config, own), game)
-    training = found["training"]
+    datasets = _open_datasets(_folders(config, own), game)
+    training = datasets["training"]
     if config.is_given and config.samples:
         training = training.some_games(config.samples)
-    return Sources(training, found.get("validation"), found.get("test"))
+    return Sources(training, datasets.get("validation"), datasets.get("test"))
 
 
 def check_sources(config: DataConfig, game: Game) -> None:
     """Raises as `open_sources` if the configured datasets cannot be opened; one yet to be made is not checked."""
-    _opened(_folders(config, Path(config.folder)) if config.folder else _set_apart(config), game)
+    _open_datasets(_folders(config, Path(config.folder)) if config.folder else _evaluation_folders(config), game)
 
 
-def _opened(folders: Mapping[str, Path], game: Game) -> dict[str, Dataset]:
+def _open_datasets(folders: Mapping[str, Path], game: Game) -> dict[str, Dataset]:
     """Opens datasets by kind; raises UsageError if two of them share samples or games."""
     from moemcts.learn.data.shards import part_ids, read_manifest
 
-    found = {kind: _open(folder, game) for kind, folder in folders.items()}
-    ids = [one for folder in folders.values() for one in part_ids(read_manifest(folder))]
+    datasets = {kind: _open(folder, game) for kind, folder in folders.items()}
+    ids = [part for folder in folders.values() for part in part_ids(read_manifest(folder))]
     if len(set(ids)) < len(ids):
         named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
         raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
     _check_apart(folders)
-    return found
+    return datasets
 
 
 def _check_apart(folders: Mapping[str, Path]) -> None:
     """Raises UsageError if two datasets begin with the same games, whatever their sizes."""
     from moemcts.learn.data.shards import played_by, read_manifest
 
-    found: dict[str, str] = {}
+    first_use: dict[str, str] = {}
     for kind, folder in folders.items():
         for played in played_by(read_manifest(folder)):
-            if played in found:
+            if played in first_use:
                 _, agents, seed = json.loads(played)
                 raise UsageError(
                     f"expected different games to learn from and to measure on, got those of {agents} with seed "
-                    f"{seed} as {found[played]} and as {kind} {folder}; play one of them with another seed"
+                    f"{seed} as {first_use[played]} and as {kind} {folder}; play one of them with another seed"
                 )
-            found[played] = f"{kind} {folder}"
+            first_use[played] = f"{kind} {folder}"
 
 
 def _open(folder: Path, game: Game) -> Dataset:
@@ -114,7 +114,7 @@ def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
     """Returns the ids of existing datasets that `open_sources` would open, by kind, from their manifests alone."""
     from moemcts.learn.data.shards import dataset_id, read_manifest
 
-    folders = _folders(config, own) if config.folder else _set_apart(config)
+    folders = _folders(config, own) if config.folder else _evaluation_folders(config)
     return {kind: dataset_id(read_manifest(folder)) for kind, folder in folders.items()}
 
 
@@ -129,10 +129,10 @@ def _folders(config: DataConfig, own: Path) -> dict[str, Path]:
     folders = {"training": dataset_folder(folder / "train" if is_split else folder)}
     if is_split:
         folders |= {kind: folder / kind for kind in ("validation", "test") if (folder / kind / MANIFEST).exists()}
-    return folders | _set_apart(config)
+    return folders | _evaluation_folders(config)
 
 
-def _set_apart(config: DataConfig) -> dict[str, Path]:
+def _evaluation_folders(config: DataConfig) -> dict[str, Path]:
     """Returns the separate datasets for evaluation that are configured."""
     folders = {}
     for kind, named in (("validation", config.validation), ("test", config.test)):

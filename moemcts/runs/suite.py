@@ -129,8 +129,8 @@ def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[U
         raise unknown_name("size of a suite", size, tables)
     if not isinstance(tables[size], Mapping):
         raise UsageError(f"{file}: expected a table [{size}] with games, got {tables[size]!r}")
-    found = validate_tables(tables[size], SuiteSize)
-    units = [Unit(found, game, seed, size) for game in found.games for seed in range(found.seeds)]
+    suite_size = validate_tables(tables[size], SuiteSize)
+    units = [Unit(suite_size, game, seed, size) for game in suite_size.games for seed in range(suite_size.seeds)]
     names = [unit.name for unit in units]
     if len(set(names)) < len(names):
         raise UsageError(f"{file}: expected different games, got one of them twice")
@@ -158,6 +158,7 @@ def prefix_errors(unit: Unit) -> Iterator[None]:
     try:
         yield
     except MoemctsError as error:
-        told = (UsageError if isinstance(error, UsageError) else MoemctsError)(f"{unit.game.name}: {error}")
-        told.exit_code = error.exit_code
-        raise told from error
+        kind = UsageError if isinstance(error, UsageError) else MoemctsError
+        prefixed = kind(f"{unit.game.name}: {error}")
+        prefixed.exit_code = error.exit_code
+        raise prefixed from error

@@ -14,7 +14,7 @@ from moemcts.store import read_json, write_json
 from moemcts.work.progress import Advance, Progress
 
 TIMES = "times.json"
-_SECONDS_BETWEEN_NOTES = 60.0
+_SECONDS_BETWEEN_WRITES = 60.0
 
 
 class Timed:
@@ -33,29 +33,29 @@ class Timed:
     @contextmanager
     def task(self, name: str, unit: str) -> Iterator[Advance]:
         """Opens a task of the wrapped progress and times it."""
-        noted = time.monotonic()
+        last_written = time.monotonic()
 
-        def note() -> None:
-            nonlocal noted
+        def write() -> None:
+            nonlocal last_written
             now = time.monotonic()
-            self._seconds[name] = self._seconds.get(name, 0.0) + now - noted
-            noted = now
-            told = {task: round(seconds, 1) for task, seconds in self._seconds.items()}
-            write_json(self._folder / TIMES, {"starts": [*self._earlier, told]})
+            self._seconds[name] = self._seconds.get(name, 0.0) + now - last_written
+            last_written = now
+            this_start = {task: round(seconds, 1) for task, seconds in self._seconds.items()}
+            write_json(self._folder / TIMES, {"starts": [*self._earlier, this_start]})
 
-        # Recorded right away, so that a start that is soon killed counts too.
-        note()
+        # Written right away, so that a start that is soon killed counts too.
+        write()
         with self._progress.task(name, unit) as advance:
 
-            def advance_and_note(done: int, total: int) -> None:
+            def advance_and_write(done: int, total: int) -> None:
                 advance(done, total)
-                if time.monotonic() - noted >= _SECONDS_BETWEEN_NOTES:
-                    note()
+                if time.monotonic() - last_written >= _SECONDS_BETWEEN_WRITES:
+                    write()
 
             try:
-                yield advance_and_note
+                yield advance_and_write
             finally:
-                note()
+                write()
 
     def say(self, text: str) -> None:
         """Shows a line of text."""

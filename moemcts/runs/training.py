@@ -13,12 +13,12 @@ from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.copies import copied_gate, copied_start
 from moemcts.runs.initial_experts import with_start
-from moemcts.runs.leaks import leak, training_of
+from moemcts.runs.leaks import leak_warning, training_folder_of
 from moemcts.runs.learning import (
     check_data,
-    check_given,
+    check_given_data,
     data_part,
-    measurements,
+    read_measurements,
     train_experts,
     training_decided_by,
     with_data_paths,
@@ -66,9 +66,9 @@ class Training(Run[TrainingConfig]):
 
     @classmethod
     def prepare(cls, folder: Path, config: TrainingConfig) -> Self:
-        """Returns a new training without writing anything; raises as `Run.prepare` and `check_given`."""
+        """Returns a new training without writing anything; raises as `Run.prepare` and `check_given_data`."""
         training = super().prepare(folder, config)
-        check_given(training.config, training.game)
+        check_given_data(training.config, training.game)
         return training
 
     @classmethod
@@ -112,9 +112,9 @@ class Training(Run[TrainingConfig]):
         if self._speed:
             progress.say(f"{describe_speed(self._speed)}")
 
-    def waiting(self) -> list[Part]:
+    def pending_parts(self) -> list[Part]:
         """Returns the parts that are not done yet; waits so that all processes agree before any of them starts one."""
-        waiting = super().waiting()
+        waiting = super().pending_parts()
         self._ranks.wait()
         return waiting
 
@@ -143,7 +143,7 @@ class Training(Run[TrainingConfig]):
         """Returns the outcomes; the training must be done."""
         config, sources, experts = self.config, self.sources(), self.experts()
         held_out = sources.held_out(config.training.validation_fraction, config.seed)
-        baseline = measurements(training_of(experts_in(Path(config.baseline)))) if config.baseline else []
+        baseline = read_measurements(training_folder_of(experts_in(Path(config.baseline)))) if config.baseline else []
         return TrainingOutcomes(
             title=f"{config.game}: {config.network} by {config.gate}",
             making=self._making(sources),
@@ -156,7 +156,7 @@ class Training(Run[TrainingConfig]):
             phase_names=tuple(experts.gate.phase_names),
             counts=sources.training.phase_counts(experts.gate),
             num_samples=len(sources.training),
-            metrics=measurements(self.folder / "training"),
+            metrics=read_measurements(self.folder / "training"),
             baseline_metrics=baseline,
             speed=self._speed,
         )
@@ -172,7 +172,7 @@ class Training(Run[TrainingConfig]):
         return load_experts(folder, self.game, plugins(), device=device_here(self.config.training.device))
 
     def _train(self, advance: Advance) -> None:
-        def follow(state: TrainingProgress) -> None:
+        def on_progress(state: TrainingProgress) -> None:
             self._speed = {
                 "positions_per_second": round(state.samples_per_second, 1),
                 "waiting": round(state.waiting, 4),
@@ -190,7 +190,7 @@ class Training(Run[TrainingConfig]):
             training_folder=self.folder / "training",
             experts_folder=self.folder / "experts",
             start=copied_start(self.folder, self.config.start),
-            on_progress=follow,
+            on_progress=on_progress,
             ranks=self._ranks,
         )
 
@@ -213,12 +213,16 @@ class Training(Run[TrainingConfig]):
         named = {"What the training began with": Path(config.start)} if config.start else {}
         named |= {"The baseline": experts_in(Path(config.baseline))} if config.baseline else {}
         fraction = config.training.validation_fraction
-        found = (leak(who, experts, sources, seed=config.seed, fraction=fraction) for who, experts in named.items())
-        return "\n\n".join(filter(None, found))
+        warnings = (
+            leak_warning(who, experts, sources, seed=config.seed, fraction=fraction) for who, experts in named.items()
+        )
+        return "\n\n".join(filter(None, warnings))
 
     def _making(self, sources: Sources) -> str:
         sets = {"training": sources.training, "validation": sources.validation, "test": sources.test}
-        data = ", ".join(f"{name} {one.id} ({len(one):,} samples)" for name, one in sets.items() if one is not None)
+        data = ", ".join(
+            f"{name} {dataset.id} ({len(dataset):,} samples)" for name, dataset in sets.items() if dataset is not None
+        )
         pace = f"; {describe_speed(self._speed)}" if self._speed else ""
         return (
             f"- {self.describe()}; seed {self.config.seed}{pace}\n"

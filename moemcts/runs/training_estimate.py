@@ -10,15 +10,15 @@ from moemcts.game import State
 from moemcts.plugins import plugins
 from moemcts.runs.experiment.estimate import (
     BATCH,
-    FIGURE,
-    FIRST_STEP,
-    LIBRARIES,
-    OPTIMISERS,
+    FIGURE_SECONDS,
+    OPTIMISER_IMPORT,
+    REPORT_IMPORT,
+    STAGE_OVERHEAD,
     TRAINING_COST,
     Estimate,
-    Played,
+    GameStatistics,
     Sizes,
-    assumed,
+    assumed_conditions,
     bytes_of_training,
     bytes_per_sample,
     data_seconds,
@@ -26,14 +26,14 @@ from moemcts.runs.experiment.estimate import (
     has_samples,
     interval_of,
     network_rate,
-    play_some,
+    sample_games,
     sizes_of,
 )
-from moemcts.runs.learning import data_players
-from moemcts.runs.learning_cost import Seen, cost_of, steps_of
+from moemcts.runs.learning import data_agents
+from moemcts.runs.learning_cost import PhaseSample, cost_of, steps_of
 from moemcts.runs.training import Training
 
-LOOKED_AT = 4096
+PHASE_SAMPLES = 4096
 """Approximate number of samples, in whole games, from which the sizes of phases are estimated."""
 FIGURES = 4
 """Figures in the report of a training."""
@@ -71,41 +71,41 @@ def training_plan(training: Training) -> TrainingPlan:
     """
     config, game = training.config, training.game
     sizes = sizes_of(training)
-    played = None if has_samples(training) else play_some(game, data_players(config, game))
-    seen, states = _looked_at(training, played)
-    if played is None:
-        looked_at = f"{len(seen.plies):,} samples"
+    sampled = None if has_samples(training) else sample_games(game, data_agents(config, game))
+    phases, states = _sample_phases(training, sampled)
+    if sampled is None:
+        looked_at = f"{len(phases.plies):,} samples"
     else:
-        looked_at = f"{len(played.games)} games played for this estimate"
+        looked_at = f"{len(sampled.games)} games played for this estimate"
     return TrainingPlan(
-        stages=tuple(_stages(training, seen, sizes)),
+        stages=tuple(_stages(training, phases, sizes)),
         looked_at=looked_at,
-        estimate=_estimate(training, seen, states, sizes, played),
+        estimate=_estimate(training, phases, states, sizes, sampled),
     )
 
 
-def _looked_at(training: Training, played: Played | None) -> tuple[Seen, list[State]]:
+def _sample_phases(training: Training, sampled: GameStatistics | None) -> tuple[PhaseSample, list[State]]:
     """Returns the phases of some positions, and some of these positions."""
-    if played is not None:
-        return Seen.of(training.gate, training.game, played.games), played.states
-    part = training.sources().training.some_games(LOOKED_AT)
+    if sampled is not None:
+        return PhaseSample.of(training.gate, training.game, sampled.games), sampled.states
+    part = training.sources().training.some_games(PHASE_SAMPLES)
     rows = np.arange(len(part))
     views = part.views(rows)
-    seen = Seen(games=part.games(), plies=views.plies(), phases=np.asarray(training.gate.weights(views)))
-    return seen, [views[int(row)].state for row in rows[:: max(1, len(rows) // 512)]]
+    phases = PhaseSample(games=part.games(), plies=views.plies(), phases=np.asarray(training.gate.weights(views)))
+    return phases, [views[int(row)].state for row in rows[:: max(1, len(rows) // 512)]]
 
 
-def _stages(training: Training, seen: Seen, sizes: Sizes) -> list[StagePlan]:
+def _stages(training: Training, phases: PhaseSample, sizes: Sizes) -> list[StagePlan]:
     from moemcts.learn.training.stage import stage_steps
 
     names = training.gate.phase_names
     steps = steps_of(plugins().scheme(training.config.scheme), training.gate.num_phases)
     if steps is None:
         return [StagePlan(learns_from="all", experts=tuple(names), samples=round(sizes.learned), steps=None)]
-    found = []
+    stages = []
     for step in steps:
-        num_samples = round(seen.share(step.stage) * sizes.learned)
-        found.append(
+        num_samples = round(phases.share(step.stage) * sizes.learned)
+        stages.append(
             StagePlan(
                 learns_from=step.stage.describe(names),
                 experts=tuple(names[expert] for expert in step.experts),
@@ -113,27 +113,29 @@ def _stages(training: Training, seen: Seen, sizes: Sizes) -> list[StagePlan]:
                 steps=stage_steps(training.config.training, step.stage, np.ones(num_samples, dtype=np.float32)),
             )
         )
-    return found
+    return stages
 
 
-def _estimate(training: Training, seen: Seen, states: list[State], sizes: Sizes, played: Played | None) -> Estimate:
+def _estimate(
+    training: Training, phases: PhaseSample, states: list[State], sizes: Sizes, sampled: GameStatistics | None
+) -> Estimate:
     config, game = training.config, training.game
     num_experts = training.gate.num_phases
     interval = interval_of(config.training, sizes.learned)
-    cost = cost_of(plugins().scheme(config.scheme), num_experts, seen, config.training.epochs, interval=interval)
+    cost = cost_of(plugins().scheme(config.scheme), num_experts, phases, config.training.epochs, interval=interval)
     learned, measured = cost.passes * sizes.learned, cost.measurements * sizes.measured
     rate, num_parameters = network_rate(game, config.network, states, BATCH)
     # Every expert evaluates every held-out sample, and so does the baseline.
     num_rated = sizes.rated * (num_experts + bool(config.baseline))
     return Estimate(
-        data=data_seconds(config.data, played, sizes),
-        training=OPTIMISERS
+        data=data_seconds(config.data, sampled, sizes),
+        training=OPTIMISER_IMPORT
         + (learned * TRAINING_COST + measured) / rate
         + (learned + measured) / encoding_rate(game, states)
-        + FIRST_STEP * cost.trainings,
+        + STAGE_OVERHEAD * cost.trainings,
         losses=num_rated / rate,
-        assumed=assumed(config.training),
-        report=LIBRARIES + FIGURES * FIGURE,
+        assumed_conditions=assumed_conditions(config.training),
+        report=REPORT_IMPORT + FIGURES * FIGURE_SECONDS,
         num_bytes=int(
             (config.data.to_play + sizes.imported) * bytes_per_sample(game, states)
             + bytes_of_training(cost.trainings * num_parameters)

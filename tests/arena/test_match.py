@@ -34,7 +34,7 @@ from moemcts.arena.records import boards_of
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import FloatArray, State
-from moemcts.runs.match import chosen_in
+from moemcts.runs.match import resolved_references
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.work import InProcess
 from moemcts.work.workers import Item, Result, Task, ignore
@@ -304,7 +304,7 @@ def test_a_file_that_is_nested_too_deeply_is_one_clear_line(tmp_path: Path) -> N
     path.write_text("[" * 100_000 + "\n")
     with pytest.raises(ForeignData, match="is not a file of games"):
         small_match(path)
-    assert chosen_in(path, ["single"]) == {}
+    assert resolved_references(path, ["single"]) == {}
     # Python reads this, but cannot call itself so often.
     path.write_text(f'{{"seed": {"[" * 800 + "]" * 800}}}\n')
     with pytest.raises(ForeignData, match=r"with \w+ \S+ in place of"):

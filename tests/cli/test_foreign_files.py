@@ -15,7 +15,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.benchmark import UnitRunner
 from moemcts.runs.experiment.run import Experiment
-from moemcts.runs.match import MatchPlan, going_on
+from moemcts.runs.match import MatchPlan, resume_plan
 from moemcts.runs.suite import read_suite
 from moemcts.store import write_json
 
@@ -52,7 +52,7 @@ def test_a_match_file_chooses_what_runs_networks_and_no_program(
     header = {"identity": {"agents": agents}} if where == "match" else {"agents": agents, "identity": {}}
     (tmp_path / "games.jsonl").write_text(json.dumps(header) + "\n")
     plan = MatchPlan(game="chess", agents=(written, "random"))
-    assert going_on(plan, tmp_path / "games.jsonl").resolved == (agents if is_taken else {})
+    assert resume_plan(plan, tmp_path / "games.jsonl").resolved == (agents if is_taken else {})
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])

@@ -174,9 +174,11 @@ def test_a_match_is_made_longer_by_the_same_command_with_more_games(folder: Path
         command = ["--game", "connect-four", "--agent", "uct?simulations=4", "--agent", "uct?simulations=2", *against]
         run(*command, "--games", 4, "--out", path, folder=folder)
         played = path.read_bytes()
-        grown = run(*command, "--games", 10, "--out", path, "--json", folder=folder)
+        extend_experiment = run(*command, "--games", 10, "--out", path, "--json", folder=folder)
         assert path.read_bytes().startswith(played)
-        assert json.loads(grown.stdout) == json.loads(run(*command, "--games", 10, "--json", folder=folder).stdout)
+        assert json.loads(extend_experiment.stdout) == json.loads(
+            run(*command, "--games", 10, "--json", folder=folder).stdout
+        )
         path.unlink()
 
 

@@ -90,7 +90,7 @@ def test_a_run_that_goes_on_and_experts_that_are_loaded_find_nothing_again(
 ) -> None:
     monkeypatch.setattr(builtins, "_thirds", finds_nothing)
     run = Experiment.load(finished)
-    assert run.waiting() == []
+    assert run.pending_parts() == []
     assert run.trainings.experts(run.teams[0], 0).gate.parameters == {"cuts": [3, 6]}
 
 
@@ -103,7 +103,7 @@ def test_an_old_run_goes_on_as_it_was_begun(tmp_path: Path, finished: Path) -> N
         old.do("data", lambda done, total: None)
         old.do("train-plies-0", lambda done, total: None)
     finish(Experiment.load(old.folder), NoProgress())
-    assert Experiment.load(old.folder).waiting() == []
+    assert Experiment.load(old.folder).pending_parts() == []
     assert (old.folder / "config.toml").read_text() == written
     before, now = (read_toml(one / "experts" / "plies-0" / "manifest.toml") for one in (old.folder, finished))
     assert before["gate"].pop("reference") == "plies"

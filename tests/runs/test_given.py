@@ -169,7 +169,7 @@ def test_a_dataset_is_learned_from_as_a_whole_and_its_size_is_no_setting(
     arguments = ["--game", "tictactoe", "--network", NETWORK, "--data", trained / "data", "--preset", "smoke"]
     assert command("train", *arguments, "--out", tmp_path / "out", monkeypatch=monkeypatch) == 0
     assert "samples" not in read_toml(tmp_path / "out" / "config.toml")["data"]
-    assert Training.load(tmp_path / "out").waiting() == []
+    assert Training.load(tmp_path / "out").pending_parts() == []
 
 
 @pytest.mark.parametrize("kind", ["run", "train", "selfplay"])
@@ -370,7 +370,7 @@ def test_games_of_agents_that_time_limits_are_played_one_after_the_other(
     monkeypatch.setattr(boards, "play_match", play)
     schedule = types.SimpleNamespace(lineups=())
     with pytest.raises(InterruptedError):
-        run.matches.boards.play(schedule, 0, label="x", crew=workers(2))  # type: ignore[arg-type]
+        run.matches.boards.play(schedule, 0, label="x", workers=workers(2))  # type: ignore[arg-type]
     assert played == [(1, None)]
 
 

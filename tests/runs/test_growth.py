@@ -14,7 +14,7 @@ from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.gates.saved import save_gate
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.runs.finishing import finish
 from moemcts.runs.sources import open_sources
 from moemcts.store import read_toml
@@ -44,8 +44,8 @@ def test_a_run_that_has_grown_is_one_that_was_begun_so(
     added: dict[str, Any], settings: dict[str, Any], copy: Path, tmp_path: Path
 ) -> None:
     before = made(copy)
-    larger = grown(Experiment.load(copy), **added)
-    keep_growth(larger)
+    larger = extend_experiment(Experiment.load(copy), **added)
+    save_extension(larger)
     report = finish(Experiment.load(copy), NoProgress())
     after = made(copy)
     assert after.keys() > before.keys()
@@ -59,13 +59,13 @@ def test_a_run_that_has_grown_is_one_that_was_begun_so(
 
 def test_schemes_are_gained_where_arms_are_called_by_them(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run", schemes=["separated", "staged"])
-    (first, *_) = names = [arm.name for arm in grown(run, schemes=["weighted"]).arms]
+    (first, *_) = names = [arm.name for arm in extend_experiment(run, schemes=["weighted"]).arms]
     assert (first, names[1:]) == ("single", ["separated", "staged", "weighted"])
 
 
 def test_arms_keep_their_names_beside_those_of_other_schemes(copy: Path) -> None:
     before = made(copy)
-    keep_growth(grown(Experiment.load(copy), schemes=["staged"]))
+    save_extension(extend_experiment(Experiment.load(copy), schemes=["staged"]))
     larger = Experiment.load(copy)
     assert [(arm.name, arm.gate, arm.scheme) for arm in larger.teams] == [
         ("plies", "plies?cuts=3,6", "separated"),
@@ -75,7 +75,7 @@ def test_arms_keep_their_names_beside_those_of_other_schemes(copy: Path) -> None
     assert list(arms) == ["plies", "plies staged"]
     after = made(copy)
     assert all(after[path].startswith(data) for path, data in before.items())
-    keep_growth(grown(larger, gates=[LATE]))
+    save_extension(extend_experiment(larger, gates=[LATE]))
     later = Experiment.load(copy)
     names = ["plies", "plies staged", f"{LATE} separated", f"{LATE} staged"]
     assert [arm.name for arm in later.teams] == names
@@ -88,9 +88,9 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
     for file in files:
         save_gate(Path(file), fit_clusters(data, 2, seed=0).gate)
     for file in files[:2]:
-        keep_growth(grown(Experiment.load(copy), gates=[file]))
+        save_extension(extend_experiment(Experiment.load(copy), gates=[file]))
     with pytest.raises(UsageError, match=r"the files of .*a\+1.* would have to be renamed .*--data .*data"):
-        grown(Experiment.load(copy), gates=files[2:])
+        extend_experiment(Experiment.load(copy), gates=files[2:])
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
 def test_what_cannot_be_gained_is_said_and_changes_nothing(added: dict[str, Any], line: str, copy: Path) -> None:
     before = (copy / "config.toml").read_bytes()
     with pytest.raises(UsageError, match=line):
-        grown(Experiment.load(copy), **added)
+        extend_experiment(Experiment.load(copy), **added)
     assert (copy / "config.toml").read_bytes() == before
 
 
 def test_what_decided_what_was_made_is_not_changed(copy: Path) -> None:
     before = (copy / "config.toml").read_bytes()
     with pytest.raises(ForeignData, match=r"part searched-plies-0.*search\.simulations was 4 and is 9; leave that out"):
-        grown(Experiment.load(copy), changes={"search.simulations": 9})
+        extend_experiment(Experiment.load(copy), changes={"search.simulations": 9})
     assert (copy / "config.toml").read_bytes() == before
 
 
@@ -151,19 +151,22 @@ def test_a_saved_gate_is_copied_when_it_is_gained_and_not_again(copy: Path, tmp_
     first, second = (str(tmp_path / f"{name}.safetensors") for name in ("one", "two"))
     for file, seed in ((first, 0), (second, 1)):
         save_gate(Path(file), fit_clusters(data, 2, seed=seed).gate)
-    keep_growth(grown(Experiment.load(copy), gates=[first]))
+    save_extension(extend_experiment(Experiment.load(copy), gates=[first]))
     (kept,) = (copy / "gates").iterdir()
     content = kept.read_bytes()
     Path(first).write_bytes(Path(second).read_bytes())
-    keep_growth(grown(Experiment.load(copy), gates=[second]))
+    save_extension(extend_experiment(Experiment.load(copy), gates=[second]))
     assert kept.read_bytes() == content
     assert len(list((copy / "gates").iterdir())) == 2
 
 
 def test_of_two_growths_at_once_the_second_is_told_to_begin_again(copy: Path) -> None:
-    first, second = grown(Experiment.load(copy), gates=[LATE]), grown(Experiment.load(copy), schemes=["staged"])
-    keep_growth(first)
+    first, second = (
+        extend_experiment(Experiment.load(copy), gates=[LATE]),
+        extend_experiment(Experiment.load(copy), schemes=["staged"]),
+    )
+    save_extension(first)
     with pytest.raises(MoemctsError, match=r"has gained plies\?cuts=7 from another command in the meantime; run"):
-        keep_growth(second)
+        save_extension(second)
     assert Experiment.load(copy).config == first.config
-    keep_growth(grown(Experiment.load(copy), schemes=["staged"]))
+    save_extension(extend_experiment(Experiment.load(copy), schemes=["staged"]))

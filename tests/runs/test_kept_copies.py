@@ -17,7 +17,7 @@ from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.gates.saved import save_gate
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.runs.settings import validate
 from moemcts.runs.sources import open_sources
 
@@ -50,7 +50,7 @@ def _experiment(folder: Path, gate: str) -> PhaseGate:
 
 
 def _growth(folder: Path, gate: str) -> PhaseGate:
-    keep_growth(grown(Experiment.load(folder), gates=[gate]))
+    save_extension(extend_experiment(Experiment.load(folder), gates=[gate]))
     return Experiment.load(folder).trainings.gate(gate)
 
 

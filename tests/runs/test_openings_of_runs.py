@@ -11,7 +11,7 @@ from runs_for_tests import EXPERIMENT, experiment
 
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.runs import Experiment
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.runs.finishing import finish
 from moemcts.store import read_toml
 from moemcts.work.progress import NoProgress
@@ -74,20 +74,20 @@ def test_files_that_cannot_be_played_from_are_refused_before_anything_is_learned
     assert not (tmp_path / "run").exists()
     run = from_file(tmp_path / "run", few, games=2)
     with pytest.raises(UsageError, match=r"expected 3 openings in .*few.txt, got 1"):
-        grown(run, changes={"match.games": 6})
+        extend_experiment(run, changes={"match.games": 6})
 
 
 def test_a_run_that_has_not_played_yet_may_gain_openings(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run")
     file = write(tmp_path / "starts.txt", STARTS)
-    larger = grown(run, changes={"match.openings": str(file)})
-    keep_growth(larger)
+    larger = extend_experiment(run, changes={"match.openings": str(file)})
+    save_extension(larger)
     file.unlink()
     finish(Experiment.load(run.folder), NoProgress())
     with pytest.raises(MoemctsError, match=r"cannot read the openings"):
-        grown(Experiment.load(run.folder), changes={"match.openings": str(tmp_path / "others.txt")})
+        extend_experiment(Experiment.load(run.folder), changes={"match.openings": str(tmp_path / "others.txt")})
     with pytest.raises(ForeignData, match=r"match\.openings was"):
-        grown(
+        extend_experiment(
             Experiment.load(run.folder),
             changes={"match.openings": str(write(tmp_path / "others.txt", STARTS))},
         )
@@ -100,7 +100,7 @@ def test_a_run_that_grows_before_its_first_game_keeps_the_positions_it_has(
     file = write(tmp_path / "starts.txt", STARTS)
     run = from_file(tmp_path / "run", file)
     file.unlink() if become is None else write(file, become)
-    keep_growth(grown(run, gates=["plies?cuts=7"]))
+    save_extension(extend_experiment(run, gates=["plies?cuts=7"]))
     assert (run.folder / "openings" / "match" / "starts.txt").read_text().split() == STARTS
 
 
@@ -108,7 +108,7 @@ def test_a_run_from_before_files_were_kept_goes_on_with_the_file_itself(tmp_path
     run = from_file(tmp_path / "run", write(tmp_path / "starts.txt", STARTS))
     (run.folder / "openings" / "match" / "starts.txt").unlink()
     finish(Experiment.load(run.folder), NoProgress())
-    larger = grown(Experiment.load(run.folder), changes={"match.games": 6})
-    keep_growth(larger)
+    larger = extend_experiment(Experiment.load(run.folder), changes={"match.games": 6})
+    save_extension(larger)
     finish(Experiment.load(run.folder), NoProgress())
     assert not (run.folder / "openings" / "match" / "starts.txt").exists()

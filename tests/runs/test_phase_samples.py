@@ -10,7 +10,7 @@ from runs_for_tests import EXPERIMENT, command, experiment
 
 from moemcts.errors import MoemctsError
 from moemcts.runs import Experiment, ExperimentConfig
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
 from moemcts.work.progress import NoProgress
@@ -56,11 +56,11 @@ def test_what_the_message_names_works(
 def test_a_gate_with_an_empty_phase_is_not_gained(copy: Path) -> None:
     before = (copy / "config.toml").read_bytes()
     with pytest.raises(MoemctsError, match="no samples to train 'phase 0' on"):
-        keep_growth(grown(Experiment.load(copy), gates=[EMPTY]))
+        save_extension(extend_experiment(Experiment.load(copy), gates=[EMPTY]))
     assert (copy / "config.toml").read_bytes() == before
     # Games are gained without a look at the samples, which may be gone.
     (copy / "data").rename(copy / "gone")
-    keep_growth(grown(Experiment.load(copy), changes={"match.games": 6}))
+    save_extension(extend_experiment(Experiment.load(copy), changes={"match.games": 6}))
 
 
 def test_a_phase_that_a_later_seed_holds_out_is_found_before_the_first_training(tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.copies import copied_gate, copy_gate
 from moemcts.runs.environment import as_typed
 from moemcts.runs.experiment.estimate import estimate
-from moemcts.runs.experiment.growth import grown
+from moemcts.runs.experiment.growth import extend_experiment
 from moemcts.runs.experiment.trainings import ArmTrainings
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.learning import measurements
+from moemcts.runs.learning import read_measurements
 from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
 from moemcts.store import exclusive, read_toml, write_text, write_toml
@@ -53,7 +53,7 @@ def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> 
         "searched-plies-0",
     ]
     assert [part.name for part in run.parts()] == names
-    assert run.waiting() == []
+    assert run.pending_parts() == []
     assert sorted(path.stem for path in (finished / "parts").iterdir()) == sorted(names)
 
 
@@ -68,7 +68,7 @@ def test_who_shares_a_match_plays_as_many_games_at_once_as_one_alone(finished: P
     parallel: list[int] = []
     run = Experiment.load(finished)
     schedule = run.matches.games_of("searched", 0, "plies")
-    run.matches.boards.play(schedule, 0, label="shared", crew=Two())
+    run.matches.boards.play(schedule, 0, label="shared", workers=Two())
     (finished / "matches" / "shared.jsonl").unlink()
     assert parallel == [run.config.match.parallel]
 
@@ -85,10 +85,10 @@ def test_a_match_that_fills_all_workers_is_shared_by_them(finished: Path, tmp_pa
     alone, shared = unplayed(1), unplayed(2)
     assert [part.name for part in shared.parts() if part.share is not None] == ["searched-plies-0"]
     for run in (alone, shared):
-        assert [part.name for part in run.waiting()] == ["searched-plies-0"]
+        assert [part.name for part in run.pending_parts()] == ["searched-plies-0"]
         with run.locked():
             run.work(NoProgress())
-        assert run.waiting() == []
+        assert run.pending_parts() == []
     kept, found = (
         (run.folder / "matches" / "searched-plies-0.jsonl").read_text().splitlines() for run in (alone, shared)
     )
@@ -106,7 +106,7 @@ def test_a_shared_match_before_one_that_is_not_counts_as_many_games_as_it_has(co
     totals: list[int] = []
     edit(copy, lambda values: values["match"].update(raw_games=8, games=6, parallel=8))
     run = Experiment.load(copy)
-    assert [part.share is None for part in run.waiting()] == [False, True]
+    assert [part.share is None for part in run.pending_parts()] == [False, True]
     with run.locked():
         run.work(Heard())
     assert set(totals) == {14}
@@ -271,7 +271,7 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
     report = finish(run, NoProgress())
     manifests = [read_toml(run.folder / "experts" / f"{arm.label}-0" / "manifest.toml") for arm in run.arms]
     assert [manifest["network"] for manifest in manifests] == [NETWORK] * 3 + [larger] * 3 + [alone]
-    steps = [measurements(run.folder / "training" / f"{arm.label}-0")[-1]["step"] for arm in run.arms]
+    steps = [read_measurements(run.folder / "training" / f"{arm.label}-0")[-1]["step"] for arm in run.arms]
     assert steps[2] == 3 * steps[0] == 3 * steps[3] == steps[5]
     assert set(report.numbers["searched"]["differences"]) == {arm.name for arm in run.arms[1:]}
     assert list(report.numbers["other_singles"]) == [f"single {larger}", f"single {alone}"]
@@ -392,7 +392,7 @@ def test_a_folder_is_a_run_from_its_last_file_on(tmp_path: Path, monkeypatch: py
     monkeypatch.undo()
     with pytest.raises(MoemctsError, match=r"expected a run with a config\.toml"):
         Experiment.load(tmp_path / "run")
-    assert experiment(tmp_path / "run").waiting()
+    assert experiment(tmp_path / "run").pending_parts()
 
 
 @pytest.mark.parametrize("kind", ["validation", "test"])
@@ -401,7 +401,7 @@ def test_samples_to_measure_on_that_were_replaced_are_refused(kind: str, trained
     config = validate({**SMALL, "data": {"samples": 150, kind: str(samples)}, "seed": 1}, TrainingConfig)
     training = Training.create(tmp_path / "training", config)
     training.work(NoProgress())
-    assert Training.load(training.folder).waiting() == []
+    assert Training.load(training.folder).pending_parts() == []
     shutil.rmtree(samples)
     other = Training.create(tmp_path / "other", validate({**SMALL, "seed": 2}, TrainingConfig))
     other.do("data", lambda done, total: None)
@@ -470,8 +470,8 @@ def test_a_scheme_of_one_network_is_one_arm_whatever_the_gates() -> None:
     arms = make_arms(["resnet"], ["plies", "steps"], ["separated", "single?epochs=3", "single"])
     assert [arm.name for arm in arms] == ["single", "plies separated", "single?epochs=3", "steps separated"]
     assert [arm.name for arm in make_arms(["resnet"], ["plies"], ["single?epochs=3"])] == ["single", "single?epochs=3"]
-    grown = make_arms(["resnet"], ["plies"], ["separated", "single?epochs=3"], begun=(1, 1))
-    assert [arm.name for arm in grown] == ["single", "plies", "single?epochs=3"]
+    extend_experiment = make_arms(["resnet"], ["plies"], ["separated", "single?epochs=3"], begun=(1, 1))
+    assert [arm.name for arm in extend_experiment] == ["single", "plies", "single?epochs=3"]
 
 
 def test_saved_gates_whose_names_differ_in_signs_only_have_copies_of_their_own(tmp_path: Path) -> None:
@@ -556,7 +556,7 @@ def test_a_single_network_without_experts_does_not_play_itself(tmp_path: Path) -
     assert not (run.folder / "matches").exists()
     again = Experiment.load(run.folder)
     assert again.config.gates == ["none"], "what is written means what it meant"
-    assert not again.waiting()
+    assert not again.pending_parts()
     assert [row[3] for row in comparison({"run": report.numbers}).sections[0].tables[0].rows] == ["single network"]
 
 
@@ -581,7 +581,7 @@ def test_networks_are_asked_before_a_run_goes_on_and_not_for_its_report(
     assert not asked
     run = Experiment.load(copy)
     assert len(asked) == 1
-    grown(run, networks=["mlp?width=4&layers=1"])
+    extend_experiment(run, networks=["mlp?width=4&layers=1"])
     assert len(asked) == 3
     Experiment.prepare(copy.parent / "new", run.config)
     assert len(asked) == 4

@@ -344,7 +344,7 @@ def test_a_run_goes_on_where_what_it_began_with_is_gone(finished: Path, tmp_path
     gone.rename(start)
     run.do("start", ignore_progress)
     shutil.rmtree(start)
-    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
+    assert not work(SelfPlay.load(tmp_path / "run")).pending_parts()
 
 
 def test_the_network_of_what_is_begun_with_is_not_chosen(
@@ -386,7 +386,7 @@ def test_experts_among_the_opponents_stay_the_same(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir("/")
     # What was chosen here stands in the settings.
     assert run.config.gauntlet.opponents[0].startswith(f"{tmp_path}/team?simulations=2&backend=")
-    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
+    assert not work(SelfPlay.load(tmp_path / "run")).pending_parts()
     save_team(tmp_path / "team", seed=4)
     with pytest.raises(ForeignData, match=r"part measure-0000 was made with other settings: experts of .*team"):
         work(SelfPlay.load(tmp_path / "run"))

@@ -12,14 +12,21 @@ from selfplay_for_tests import selfplay
 from moemcts.agents import RandomAgent
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
-from moemcts.runs.experiment.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, assumed, play_some
+from moemcts.runs.experiment.estimate import (
+    OPTIMISER_IMPORT,
+    STAGE_OVERHEAD,
+    WORKER_START,
+    Estimate,
+    assumed_conditions,
+    sample_games,
+)
 from moemcts.runs.selfplay import estimate
 from moemcts.runs.times import duration
 
 
 def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
-    monkeypatch.setattr(estimate, "play_some", lambda *_: played)
+    played = sample_games(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    monkeypatch.setattr(estimate, "sample_games", lambda *_: played)
     monkeypatch.setattr(estimate, "decision_seconds", lambda *_: 1.0)
 
     def seconds(**changes: Any) -> float:
@@ -45,16 +52,16 @@ def test_each_stage_and_each_start_of_processes_takes_its_time(tmp_path: Path, m
         return estimate.selfplay_estimate(run)
 
     for changes, num_stages in (({}, 9), ({"generations": 1}, 3), ({"scheme": "general_first"}, 12)):
-        assert expected(**changes).training == OPTIMISERS + num_stages * FIRST_STEP
+        assert expected(**changes).training == OPTIMISER_IMPORT + num_stages * STAGE_OVERHEAD
     for changes, num_starts in (({"workers": 1}, 0), ({"workers": 2}, 1), ({"games": {"ahead": True}}, 3)):
-        assert expected(**changes).data == num_starts * START
+        assert expected(**changes).data == num_starts * WORKER_START
 
 
 def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
-    monkeypatch.setattr(estimate, "play_some", lambda *_: played)
+    played = sample_games(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    monkeypatch.setattr(estimate, "sample_games", lambda *_: played)
     monkeypatch.setattr(estimate, "decision_seconds", lambda *_: 1.0)
     monkeypatch.setattr(estimate, "network_rate", lambda *_: (1.0, 100))
 
@@ -66,7 +73,7 @@ def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
     assert alone.at_once == 0
     assert alone.total == sum(alone._parts().values())
     # Of three generations two learn while games are played.
-    learning = ahead.training - OPTIMISERS + (ahead.matches or 0.0)
+    learning = ahead.training - OPTIMISER_IMPORT + (ahead.matches or 0.0)
     assert ahead.at_once == pytest.approx(min(ahead.data, learning) * 2 / 3)
     # Three processes on two cores.
     assert crowded.at_once == pytest.approx(ahead.at_once / 2)
@@ -78,14 +85,14 @@ def test_games_played_ahead_take_no_time_of_their_own_where_there_are_cores(
 def test_what_a_slow_network_leaves_out_of_a_search_is_in_the_estimate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    played = sample_games(plugins().game("tictactoe"), [RandomAgent()] * 2)
     asked: list[int | None] = []
 
     def a_second_per_simulation(_: Any, agent: Any, games: Any) -> float:
         asked.append(agent.config.simulations)
         return float(agent.config.simulations)
 
-    monkeypatch.setattr(estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(estimate, "sample_games", lambda *_: played)
     monkeypatch.setattr(estimate, "decision_seconds", a_second_per_simulation)
 
     def data(rate: float) -> float:
@@ -100,9 +107,15 @@ def test_what_a_slow_network_leaves_out_of_a_search_is_in_the_estimate(
 @pytest.mark.parametrize("training", [{"threads": 2}, {"device": "cuda"}])
 def test_an_estimate_says_what_a_training_is_told_for_that_will_be_done_otherwise(training: dict[str, Any]) -> None:
     told = "; training is estimated for one thread of this processor"
-    one = Estimate(data=1.0, training=2.0, report=3.0, num_bytes=0, assumed=assumed(TrainerConfig(**training)))
+    one = Estimate(
+        data=1.0,
+        training=2.0,
+        report=3.0,
+        num_bytes=0,
+        assumed_conditions=assumed_conditions(TrainerConfig(**training)),
+    )
     assert one.describe().endswith(f" on disk{told}")
-    assert not assumed(TrainerConfig(device="cpu", threads=1))
+    assert not assumed_conditions(TrainerConfig(device="cpu", threads=1))
 
 
 def test_what_is_learned_is_no_more_than_the_newest_games_are_a_share_of(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
     write_json(note, read_json(note) | {"done": False})
     # The generation that was beaten is gone.
     assert not run.on_disk.experts(1).exists()
-    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
+    assert not work(SelfPlay.load(tmp_path / "run")).pending_parts()
 
 
 @pytest.mark.parametrize("lost", ["generations/0001/promoted.json", "generations/0002/played.json"])

@@ -15,7 +15,7 @@ from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
-from moemcts.runs.experiment.growth import grown, keep_growth
+from moemcts.runs.experiment.growth import extend_experiment, save_extension
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
 from moemcts.store import read_toml, write_toml
@@ -50,7 +50,7 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
     assert {first_weights(folder) for folder in trainings} == {digest_of(start)}
     assert digest_of(tmp_path / "run" / "experts" / "single-0") != digest_of(start)
     with pytest.raises(UsageError, match=r"expected only the network of .*, got also resnet"):
-        grown(Experiment.load(tmp_path / "run"), networks=[OTHER])
+        extend_experiment(Experiment.load(tmp_path / "run"), networks=[OTHER])
     # What is finished is there without what it began with.
     shutil.rmtree(beginning)
     assert finish(Experiment.load(tmp_path / "run"), NoProgress()).numbers == numbers
@@ -125,8 +125,8 @@ def test_a_run_that_grows_begins_with_the_network_that_it_was_begun_with(start: 
     shutil.rmtree(beginning)
     # Another one of the same name.
     save_team(beginning, gate="none", seed=4)
-    larger = grown(Experiment.load(tmp_path / "run"), schemes=["staged"], changes={"num_seeds": 2})
-    keep_growth(larger)
+    larger = extend_experiment(Experiment.load(tmp_path / "run"), schemes=["staged"], changes={"num_seeds": 2})
+    save_extension(larger)
     finish(larger, NoProgress())
     begun = {first_weights(folder) for folder in (tmp_path / "run" / "training").iterdir() if folder.is_dir()}
     assert begun == {digest_of(start)}

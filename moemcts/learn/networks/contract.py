@@ -32,7 +32,7 @@ def check_network(network: object, spec: GameSpec) -> Outputs:
         network.train(was_training)
 
 
-def lacking(answers: Sequence[Outputs]) -> list[str]:
+def missing_outputs(answers: Sequence[Outputs]) -> list[str]:
     """Returns the names of the fields of `Outputs` that are None in all of these."""
     return [name for name in Outputs._fields if all(getattr(one, name) is None for one in answers)]
 

@@ -116,22 +116,22 @@ class Boards:
         label: str,
         baseline: str = "",
         advance: Advance = ignore_progress,
-        crew: Workers | None = None,
+        workers: Workers | None = None,
     ) -> MatchResult:
         """Plays the games of a training seed, in this process or with workers; resumes the match with that label.
 
         All arms are compared with the baseline if it plays, else with the first arm. If an agent has a time limit,
         games are played in this process, one after the other, so that they do not compete for time.
         """
-        crew = None if self._is_timed else crew
+        workers = None if self._is_timed else workers
         # Each worker plays as many games at once as a single process would.
-        num_parallel = 1 if self._is_timed else self.config.match.parallel * (1 if crew is None else crew.count)
+        num_parallel = 1 if self._is_timed else self.config.match.parallel * (1 if workers is None else workers.count)
         records = play_match(
             self.game,
             schedule,
             replace(self._conditions(seed), max_parallel=num_parallel),
             journal=self._journal(label),
-            workers=crew,
+            workers=workers,
             callbacks=MatchCallbacks(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
         return MatchResult.of(schedule, records, baseline=baseline if baseline in schedule.arms else None)

@@ -15,10 +15,10 @@ from moemcts.game import CHANCE, Game, Player, State, first_state
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.play import Table, chance_of, play, seats_of
 from moemcts.plugins import plugins
-from moemcts.runs.experiment.held_out import are_many, num_evaluations
+from moemcts.runs.experiment.held_out import is_worth_processes, num_evaluations
 from moemcts.runs.experiment.matches import MATCHES
 from moemcts.runs.experiment.run import Experiment
-from moemcts.runs.learning import data_players, games_file, reader_of
+from moemcts.runs.learning import data_agents, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.settings import DataConfig
 from moemcts.runs.times import duration
@@ -28,17 +28,17 @@ from moemcts.search import SearchAgent, SearchConfig
 MEASURE_SECONDS = 0.1
 """Seconds of the shortest measurement; others take small multiples of this."""
 BATCH = 128
-SIDE_BY_SIDE = 8
+PARALLEL_GAMES = 8
 """Games that are played at once to measure the agents."""
-LINES = 32
+BATCHED_GAMES = 32
 """Games whose decisions are searched in one batch to measure the cost of a search."""
-SEARCHED = 1.0
+MAX_NETWORK_SECONDS = 1.0
 """Seconds of network time for measuring a search; beyond this, fewer simulations are measured."""
-FEWEST = 16
+MIN_SIMULATIONS = 16
 """The least number of simulations that are measured, however slow the network is."""
-IMPORTED = 400_000.0
+IMPORT_RATE = 400_000.0
 """Positions per second that readers import, on one or two cores."""
-FIRST_STEP = 0.5
+STAGE_OVERHEAD = 0.5
 """Overhead of a stage in seconds: start-up, saving, and a slow first step."""
 TRAINING_COST = 3.5
 """Approximate cost of a training step in forward passes: one forward, two backward, the loss and the optimiser."""
@@ -46,17 +46,17 @@ BYTES_PER_SAMPLE = 40
 """Size of the decision stored with a position."""
 BYTES_PER_WEIGHT = 4
 """Weights are stored as float32."""
-STATES = 6
+STATE_COPIES = 6
 """Disk space of a running training, in multiples of the weights: two checkpoints, each with both optimiser moments."""
 
 
-START = 3.0
+WORKER_START = 3.0
 """Start-up time of a worker process in seconds, mostly to import torch."""
-OPTIMISERS = 4.0
+OPTIMISER_IMPORT = 4.0
 """Seconds to import what torch's optimisers may need."""
-LIBRARIES = 2.0
+REPORT_IMPORT = 2.0
 """Seconds to import the report's libraries for figures and intervals."""
-FIGURE = 0.5
+FIGURE_SECONDS = 0.5
 """Seconds to draw a figure of the report as SVG and as PNG."""
 
 
@@ -71,7 +71,7 @@ class Estimate:
     matches: float | None = None
     """None for runs without matches."""
     report: float
-    assumed: str = ""
+    assumed_conditions: str = ""
     """Description of the conditions that the training time holds for, if they differ from the actual ones."""
     at_once: float = 0.0
     """Seconds in which two of the parts overlap."""
@@ -87,8 +87,8 @@ class Estimate:
         shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in self._parts().items())
         shares += f"; {duration(self.at_once)} of it in parallel" if self.at_once else ""
         title = f"estimate of {of}" if of else "estimate"
-        told_for = f"; training is estimated for {self.assumed}" if self.assumed else ""
-        return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk{told_for}"
+        conditions = f"; training is estimated for {self.assumed_conditions}" if self.assumed_conditions else ""
+        return f"{title}: {duration(self.total)} ({shares}), {_size(self.num_bytes)} on disk{conditions}"
 
     def _parts(self) -> dict[str, float]:
         """Returns the seconds of each part that the run has."""
@@ -103,61 +103,61 @@ def estimate(experiment: Experiment) -> Estimate:
     training data.
     """
     config, game = experiment.config, experiment.game
-    played = play_some(game, data_players(config, game))
+    sampled = sample_games(game, data_agents(config, game))
     sizes = sizes_of(experiment)
-    rates = {name: network_rate(game, name, played.states, BATCH) for name in config.all_networks}
-    work = {
+    rates = {name: network_rate(game, name, sampled.states, BATCH) for name in config.all_networks}
+    costs = {
         arm: learning_cost(
             plugins().scheme(arm.scheme),
             experiment.trainings.gate(arm.gate),
             game,
-            played.games,
+            sampled.games,
             config.training.epochs,
             interval=interval_of(config.training, sizes.learned),
         )
         for arm in experiment.arms
     }
-    learned = {arm: one.passes * sizes.learned for arm, one in work.items()}
-    measured = {arm: one.measurements * sizes.measured for arm, one in work.items()}
+    learned = {arm: cost.passes * sizes.learned for arm, cost in costs.items()}
+    measured = {arm: cost.measurements * sizes.measured for arm, cost in costs.items()}
     seconds = config.num_seeds * sum(
-        (learned[arm] * TRAINING_COST + measured[arm]) / rates[arm.network][0] + FIRST_STEP * work[arm].trainings
+        (learned[arm] * TRAINING_COST + measured[arm]) / rates[arm.network][0] + STAGE_OVERHEAD * costs[arm].trainings
         for arm in experiment.arms
     )
-    num_read = config.num_seeds * sum([*learned.values(), *measured.values()])
+    num_encoded = config.num_seeds * sum([*learned.values(), *measured.values()])
     workers = min(experiment.num_workers, config.num_seeds * len(experiment.arms))
     # One pool of processes is started for the trainings and others for the matches; the first step is slow.
-    start = START if workers > 1 else 0.0
+    start = WORKER_START if workers > 1 else 0.0
     matches = [part for part in experiment.parts() if part.task == MATCHES]
     num_shared = sum(part.share is not None for part in matches)
     players = experiment.num_workers if num_shared else min(experiment.num_workers, max(1, len(matches)))
     starts = max(1, num_shared) if players > 1 else 0
     rated = config.num_seeds * sizes.rated
-    raters = workers if are_many(rated * len(experiment.arms)) else 1
+    raters = workers if is_worth_processes(rated * len(experiment.arms)) else 1
     rating = sum(
         num_evaluations(arm, experiment.trainings.gate(arm.gate)) / rates[arm.network][0] for arm in experiment.arms
     )
-    num_weights = config.num_seeds * sum(one.trainings * rates[arm.network][1] for arm, one in work.items())
+    num_weights = config.num_seeds * sum(cost.trainings * rates[arm.network][1] for arm, cost in costs.items())
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
     return Estimate(
-        data=data_seconds(config.data, played, sizes),
-        training=start + OPTIMISERS + (seconds + num_read / encoding_rate(game, played.states)) / workers,
-        matches=starts * START + _matches(experiment, played, rates) / players,
-        losses=(START if raters > 1 else 0.0) + rated * rating / raters,
-        assumed=assumed(config.training),
-        report=LIBRARIES + num_figures * FIGURE,
+        data=data_seconds(config.data, sampled, sizes),
+        training=start + OPTIMISER_IMPORT + (seconds + num_encoded / encoding_rate(game, sampled.states)) / workers,
+        matches=starts * WORKER_START + _match_seconds(experiment, sampled, rates) / players,
+        losses=(WORKER_START if raters > 1 else 0.0) + rated * rating / raters,
+        assumed_conditions=assumed_conditions(config.training),
+        report=REPORT_IMPORT + num_figures * FIGURE_SECONDS,
         num_bytes=int(
-            (config.data.to_play + sizes.imported) * bytes_per_sample(game, played.states)
+            (config.data.to_play + sizes.imported) * bytes_per_sample(game, sampled.states)
             + bytes_of_training(num_weights)
         ),
     )
 
 
-def data_seconds(config: DataConfig, played: Played | None, sizes: Sizes) -> float:
-    """Returns the seconds needed to play the training games, given the games `played`, and to import given ones."""
+def data_seconds(config: DataConfig, sampled: GameStatistics | None, sizes: Sizes) -> float:
+    """Returns the seconds to play the training games, if they are as those sampled, and to import given ones."""
     playing = 0.0
-    if played is not None:
-        playing = config.to_play / config.keep / played.learned_share * played.seconds_per_sample
-    return playing + sizes.imported / IMPORTED
+    if sampled is not None:
+        playing = config.to_play / config.keep / sampled.learned_share * sampled.seconds_per_sample
+    return playing + sizes.imported / IMPORT_RATE
 
 
 def bytes_per_sample(game: Game, states: Sequence[State]) -> float:
@@ -167,10 +167,10 @@ def bytes_per_sample(game: Game, states: Sequence[State]) -> float:
 
 def bytes_of_training(num_weights: int) -> int:
     """Returns the bytes on disk of a training of that many weights, summed over its stages."""
-    return STATES * num_weights * BYTES_PER_WEIGHT
+    return STATE_COPIES * num_weights * BYTES_PER_WEIGHT
 
 
-def assumed(config: TrainerConfig) -> str:
+def assumed_conditions(config: TrainerConfig) -> str:
     """Returns the conditions assumed for the training time, if the training will differ from them, else "".
 
     The speed-up by more threads or another device is not measured.
@@ -234,35 +234,35 @@ def has_samples(run: Experiment | Training) -> bool:
     return bool(data.folder or (data.games and (run.folder / "data").exists()))
 
 
-def _matches(experiment: Experiment, played: Played, rates: Mapping[str, tuple[float, int]]) -> float:
+def _match_seconds(experiment: Experiment, sampled: GameStatistics, rates: Mapping[str, tuple[float, int]]) -> float:
     """Returns the seconds of all games in one process; `rates` holds the `network_rate` of each network."""
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.matches.contestants(), game.spec.num_players
     # Without a field agent, the single network answers the experts. With one, an agent that searches is assumed to last
     # longest in a game, so its decisions are those of the most active player.
     has_field = experiment.matches.field.has_agent
-    own = played.most_per_game if has_field else played.samples_per_game
+    own = sampled.most_per_game if has_field else sampled.samples_per_game
     opponents, match = experiment.matches.opponent_model(), config.match
     # Seconds per decision, summed over the arms, with and without search.
     searching = deciding = 0.0
     for reference, num_arms in Counter(arm.network for arm in arms).items():
-        evaluator = untrained(game, reference, match.backend, match.precision, match.device)
-        search, times = shortened(config.search, rates[reference][0])
+        evaluator = untrained_evaluator(game, reference, match.backend, match.precision, match.device)
+        search, times = cheaper_search(config.search, rates[reference][0])
         agent = SearchAgent(game, evaluator, search, opponents=opponents)
-        searching += num_arms * times * decision_seconds(game, agent, played.games)
-        deciding += num_arms * decision_seconds(game, PolicyAgent(evaluator), played.games)
+        searching += num_arms * times * decision_seconds(game, agent, sampled.games)
+        deciding += num_arms * decision_seconds(game, PolicyAgent(evaluator), sampled.games)
     # Games per arm.
     searched, raw = (config.num_seeds * num_games for num_games in (match.games, match.raw_games))
-    answered = (searched + raw) * len(arms) * (played.samples_per_game - own)
-    field = played
+    answered = (searched + raw) * len(arms) * (sampled.samples_per_game - own)
+    field = sampled
     if has_field and (config.data.agent or config.match.field):
         # The agents that play the data and the field may differ in speed.
-        field = play_some(game, experiment.matches.field.agents({}, num_players))
+        field = sample_games(game, experiment.matches.field.agents({}, num_players))
     return own * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class GameStatistics:
     """Statistics of some games of the agents that play the data."""
 
     states: list[State]
@@ -277,14 +277,14 @@ class Played:
     """Share of the decisions made by the agent in the first seat."""
 
 
-def play_some(game: Game, agents: Sequence[Agent]) -> Played:
+def sample_games(game: Game, agents: Sequence[Agent]) -> GameStatistics:
     """Returns statistics of games that some agents, one per seat, play for a short time; at least one game."""
     games: list[list[State]] = []
     decisions: list[Counter[Player]] = []
     num_samples, num_learned, started = 0, 0, time.perf_counter()
     num_players = game.spec.num_players
     while time.perf_counter() - started < 4 * MEASURE_SECONDS or not games:
-        seeds = range(len(games), len(games) + SIDE_BY_SIDE)
+        seeds = range(len(games), len(games) + PARALLEL_GAMES)
         tables = [
             Table(
                 state=first_state(game, seed),
@@ -294,25 +294,25 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
             )
             for seed in seeds
         ]
-        found: dict[int, list[State]] = {id(table): [] for table in tables}
-        deciding: dict[int, Counter[Player]] = {id(table): Counter() for table in tables}
+        positions_of: dict[int, list[State]] = {id(table): [] for table in tables}
+        decisions_of: dict[int, Counter[Player]] = {id(table): Counter() for table in tables}
         for steps in play(game, tables):
             for step in steps:
                 if step.players != (CHANCE,):
-                    found[id(step.table)].append(step.state)
-                    deciding[id(step.table)].update(step.players)
+                    positions_of[id(step.table)].append(step.state)
+                    decisions_of[id(step.table)].update(step.players)
                     num_samples += len(step.players)
                     num_learned += sum(agents[player] is agents[0] for player in step.players)
-        games += found.values()
-        decisions += deciding.values()
+        games += positions_of.values()
+        decisions += decisions_of.values()
     seconds = time.perf_counter() - started
-    states = [state for one in games for state in one]
-    return Played(
+    states = [state for positions in games for state in positions]
+    return GameStatistics(
         states=states[:: max(1, len(states) // 512)],
         games=games,
         seconds_per_sample=seconds / num_samples,
         samples_per_game=num_samples / len(games),
-        most_per_game=sum(max(one.values()) for one in decisions) / len(games),
+        most_per_game=sum(max(counts.values()) for counts in decisions) / len(games),
         learned_share=num_learned / num_samples,
     )
 
@@ -344,7 +344,7 @@ def encoding_rate(game: Game, states: list[State]) -> float:
     return num_rows / (time.perf_counter() - started)
 
 
-def untrained(game: Game, reference: str, backend: str, precision: str | None, device: str) -> Evaluator:
+def untrained_evaluator(game: Game, reference: str, backend: str, precision: str | None, device: str) -> Evaluator:
     """Returns an evaluator with an untrained network, run with the given backend, precision and device.
 
     Uses float32 instead of int8, which needs trained weights.
@@ -353,19 +353,19 @@ def untrained(game: Game, reference: str, backend: str, precision: str | None, d
     from moemcts.learn.inference.factory import build_evaluator
 
     network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions).eval()
-    digits = "float32" if precision in (None, "int8") else precision
-    inference = Inference(named_backend(backend), named_precision(digits))
+    used_precision = "float32" if precision in (None, "int8") else precision
+    inference = Inference(named_backend(backend), named_precision(used_precision))
     return build_evaluator(network, game.spec.observation_shape, inference, device=device, name=reference)
 
 
-def shortened(search: SearchConfig, rate: float) -> tuple[SearchConfig, float]:
+def cheaper_search(search: SearchConfig, rate: float) -> tuple[SearchConfig, float]:
     """Returns a search that is cheap to measure, and how many times as long the given search takes.
 
     `rate` is the network's number of positions per second: a large network on a CPU would need minutes for what
     `decision_seconds` measures.
     """
     limits = {name: limit for name in ("simulations", "nodes") if (limit := getattr(search, name)) is not None}
-    times = min(limits.values(), default=0) / max(FEWEST, SEARCHED * rate / LINES)
+    times = min(limits.values(), default=0) / max(MIN_SIMULATIONS, MAX_NETWORK_SECONDS * rate / BATCHED_GAMES)
     if times <= 1:
         return search, 1.0
     return search.model_copy(update={name: max(1, round(limit / times)) for name, limit in limits.items()}), times
@@ -376,25 +376,25 @@ def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]])
 
     Untrained weights rarely distinguish moves, so a search with early stopping ends earlier with trained ones.
     """
-    lines = [_own(states) for states in games[:LINES]]
-    seats = [Seat(player, np.random.default_rng(number)) for number, (player, _) in enumerate(lines)]
+    turns = [_turns_of_one_player(states) for states in games[:BATCHED_GAMES]]
+    seats = [Seat(player, np.random.default_rng(number)) for number, (player, _) in enumerate(turns)]
     seconds = num_decisions = 0.0
-    for turn in range(max(len(states) for _, states in lines)):
-        here = [number for number, (_, states) in enumerate(lines) if turn < len(states)]
-        views = game.views([(lines[number][1][turn], lines[number][0]) for number in here])
+    for turn in range(max(len(states) for _, states in turns)):
+        ongoing = [number for number, (_, states) in enumerate(turns) if turn < len(states)]
+        views = game.views([(turns[number][1][turn], turns[number][0]) for number in ongoing])
         started = time.perf_counter()
-        agent.act(views, [seats[number] for number in here])
-        spent = time.perf_counter() - started
+        agent.act(views, [seats[number] for number in ongoing])
+        elapsed = time.perf_counter() - started
         if turn == 1:
             # The first decision of a game, and of an agent, is not representative.
             seconds = num_decisions = 0.0
-        seconds, num_decisions = seconds + spent, num_decisions + len(here)
+        seconds, num_decisions = seconds + elapsed, num_decisions + len(ongoing)
         if turn and seconds >= 3 * MEASURE_SECONDS:
             break
     return seconds / num_decisions
 
 
-def _own(states: Sequence[State]) -> tuple[Player, list[State]]:
+def _turns_of_one_player(states: Sequence[State]) -> tuple[Player, list[State]]:
     """Returns the player to move in the middle of a game, and the states from there on in which that player moves."""
     middle = states[len(states) // 3 :]
     player = middle[0].active_players[0]

@@ -40,7 +40,7 @@ class Field(ABC):
         return []
 
     @abstractmethod
-    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+    def agents(self, arm_agents: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         """Returns the agents of the field's seats, given the agents of the arms in `seated`, by name."""
 
     @property
@@ -68,7 +68,7 @@ class AgentField(Field):
     decided_by: Mapping[str, Any]
     has_agent: bool = True
 
-    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+    def agents(self, arm_agents: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         return [self.player] * num_seats
 
     @property
@@ -96,8 +96,8 @@ class SingleField(Field):
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms[:1])
 
-    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
-        return [made[SINGLE]] * num_seats
+    def agents(self, arm_agents: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+        return [arm_agents[SINGLE]] * num_seats
 
     def contest(
         self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
@@ -129,7 +129,7 @@ class NoField(Field):
     model: str = SELF
     decided_by: Mapping[str, Any] = field(default_factory=dict)
 
-    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+    def agents(self, arm_agents: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         return []
 
     def contest(

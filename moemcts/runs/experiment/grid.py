@@ -17,7 +17,7 @@ from moemcts.arena.schedules import duel_schedule
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming import contestants, folder_of, identity_of, is_timed, with_options
-from moemcts.runs.match import chosen_in
+from moemcts.runs.match import resolved_references
 
 BATCH_SIZES = (1, 8, 16, 32, 64)
 NODES = (100, 200, 400, 800, 1600, 3200)
@@ -124,7 +124,7 @@ def play_cells(
     references: weights, and options of the game. With `folder`, each match has a file there, from which it is resumed.
     `on_progress` receives the index of the match and its progress.
     """
-    found = {}
+    results = {}
     for number, cell in enumerate(cells):
 
         def report(progress: Progress, number: int = number) -> None:
@@ -147,18 +147,19 @@ def play_cells(
             journal=journal,
             callbacks=MatchCallbacks(on_progress=report),
         )
-        found[cell.row, cell.column] = DuelResult.of(schedule, records)
-    return found
+        results[cell.row, cell.column] = DuelResult.of(schedule, records)
+    return results
 
 
 def named_agents(references: Sequence[str], game: Game, journals: Iterable[Path] = ()) -> dict[str, Agent]:
     """Returns agents by their references, each named by its resolved reference.
 
-    They keep the choices that were made for them when the games in `journals` were begun.
+    They keep what was resolved for them, such as the backend, when the games in `journals` were begun.
     """
-    chosen: dict[str, str] = {}
+    resolved: dict[str, str] = {}
     for path in journals:
-        chosen |= chosen_in(path, references)
+        resolved |= resolved_references(path, references)
     return {
-        name: Named(one.agent, one.resolved) for name, one in contestants(references, game, resolved=chosen).items()
+        name: Named(contestant.agent, contestant.resolved)
+        for name, contestant in contestants(references, game, resolved=resolved).items()
     }

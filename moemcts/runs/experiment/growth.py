@@ -25,7 +25,7 @@ _OPTIONS = {
 """The command-line option that adds arms, by setting."""
 
 
-def grown(
+def extend_experiment(
     experiment: Experiment,
     *,
     gates: Sequence[str] = (),
@@ -37,9 +37,9 @@ def grown(
     """Returns an experiment extended by gates, schemes and networks, with changed settings by dotted path.
 
     Existing arms keep their names, whatever distinguishes them from the new ones. Nothing is written until
-    `keep_growth`. Raises UsageError for additions that already exist, for fewer games or seeds than before, and if the
-    files of existing arms would have to be renamed; ForeignData if existing results do not match the new settings; and
-    as `Run.check_networks`.
+    `save_extension`. Raises UsageError for additions that already exist, for fewer games or seeds than before, and if
+    the files of existing arms would have to be renamed; ForeignData if existing results do not match the new settings;
+    and as `Run.check_networks`.
     """
     config, game = experiment.config, experiment.game
     added = {
@@ -48,10 +48,10 @@ def grown(
         "other_networks": {network: plugins().complete_network(network, game) for network in networks},
         "single_networks": {network: plugins().complete_network(network, game) for network in single_networks},
     }
-    has = {"gates": config.gates, "schemes": config.schemes}
+    existing = {"gates": config.gates, "schemes": config.schemes}
     for key, names in added.items():
         for name, complete in names.items():
-            if complete in has.get(key, config.all_networks):
+            if complete in existing.get(key, config.all_networks):
                 known = "" if complete == name else f", which it has as {complete!r}"
                 raise UsageError(
                     f"expected something that {experiment.folder} does not have yet, got {_OPTIONS[key]} "
@@ -60,8 +60,8 @@ def grown(
     values = config.resolved_settings()
     merge(values, changes or {})
     values |= {key: [*getattr(config, key), *names.values()] for key, names in added.items()}
-    called = [*(config.gate_names or config.gates), *gates]
-    values["gate_names"] = called if called != values["gates"] else []
+    gate_names = [*(config.gate_names or config.gates), *gates]
+    values["gate_names"] = gate_names if gate_names != values["gates"] else []
     larger = _with_settings(experiment, values)
     larger.check_networks()
     _check_larger(experiment, larger)
@@ -80,26 +80,26 @@ def grown(
     return larger
 
 
-def keep_growth(experiment: Experiment) -> None:
+def save_extension(experiment: Experiment) -> None:
     """Writes the settings of an extended experiment into its folder.
 
     Raises MoemctsError if another process holds the run or has extended it meanwhile, and if new experts would have no
     samples to learn from.
     """
     with experiment.locked():
-        waiting = experiment.waiting()
-        if waiting and waiting[0].task == TRAINING:
+        pending = experiment.pending_parts()
+        if pending and pending[0].task == TRAINING:
             # Checked before anything is written, as arms cannot be removed again.
             experiment.check_samples()
         for gate in experiment.gates:
             # Existing copies stay: the original file may have changed.
             if copied_gate(experiment.folder, gate, experiment.gates) == gate:
                 copy_gate(experiment.folder, gate)
-        before = written_settings(experiment.folder)
-        _check_nothing_is_lost(experiment, before)
+        written = written_settings(experiment.folder)
+        _check_nothing_is_lost(experiment, written)
         for file in experiment.openings:
             # An existing copy stays, as its games begin there, whatever has become of the original file.
-            if lookup(before, f"{file.section}.openings") != str(file.named):
+            if lookup(written, f"{file.section}.openings") != str(file.named):
                 file.make_copy()
         experiment.keep_settings()
 
@@ -125,10 +125,9 @@ def _check_nothing_is_lost(larger: Experiment, written: Mapping[str, Any]) -> No
     extended the run meanwhile.
     """
     for key in _OPTIONS:
-        if others := [name for name in written.get(key, ()) if name not in getattr(larger.config, key)]:
+        if lost := [name for name in written.get(key, ()) if name not in getattr(larger.config, key)]:
             raise MoemctsError(
-                f"{larger.folder} has gained {', '.join(others)} from another command in the meantime; run this "
-                "one again"
+                f"{larger.folder} has gained {', '.join(lost)} from another command in the meantime; run this one again"
             )
 
 
@@ -140,9 +139,9 @@ def _renamed(experiment: Experiment, larger: Experiment) -> Iterator[tuple[Arm, 
     """Yields the arms whose names or labels change, each as before and as in the extended experiment."""
     now = {_experts_of(arm): arm for arm in larger.arms}
     for arm in experiment.arms:
-        one = now.get(_experts_of(arm), arm)
-        if (one.name, one.label) != (arm.name, arm.label):
-            yield arm, one
+        extended = now.get(_experts_of(arm), arm)
+        if (extended.name, extended.label) != (arm.name, arm.label):
+            yield arm, extended
 
 
 def _experts_of(arm: Arm) -> tuple[str, str, str]:

@@ -50,15 +50,15 @@ def losses_of(trainings: ArmTrainings, arm: Arm, seed: int, advance: Advance = i
     from moemcts.learn.assessment import PhaseLosses, phase_losses
 
     path = trainings.folder / LOSSES / f"{arm.label}-{seed}.json"
-    measured = [arm] if arm.gate == NO_GATE else [trainings.single, arm]
-    identity = trainings.weights_of(measured, seed)
-    if (kept := _read(path)) is not None and kept.items() >= identity.items():
+    arms = [arm] if arm.gate == NO_GATE else [trainings.single, arm]
+    identity = trainings.weights_of(arms, seed)
+    if (cached := _read(path)) is not None and cached.items() >= identity.items():
         try:
-            return [PhaseLosses(**row) for row in kept["rows"]]
+            return [PhaseLosses(**row) for row in cached["rows"]]
         except (KeyError, TypeError):
             raise DamagedFile(f"{path} holds no losses; {_REMEDY}") from None
     held_out = trainings.sources().held_out(trainings.config.training.validation_fraction, seed)
-    teams = [trainings.trained(one, seed) for one in measured]
+    teams = [trainings.trained(measured, seed) for measured in arms]
     rows = phase_losses(_evaluators(arm, seed, teams), held_out, teams[-1].gate, advance)
     write_json(path, {**identity, "rows": [row.to_json() for row in rows]})
     return rows
@@ -75,12 +75,12 @@ def num_processes(trainings: ArmTrainings, parts: Sequence[Part], num_workers: i
     """Returns how many processes to use for parts of one task; losses on few samples are measured in this process."""
     if parts and parts[0].task == LOSSES:
         held_out = trainings.sources().held_out(trainings.config.training.validation_fraction, trainings.seeds[0])
-        if not are_many(len(parts) * len(held_out)):
+        if not is_worth_processes(len(parts) * len(held_out)):
             return 1
     return min(num_workers, len(parts))
 
 
-def are_many(num_samples: float) -> bool:
+def is_worth_processes(num_samples: float) -> bool:
     """Returns whether a number of held-out samples, summed over arms and seeds, is worth starting processes for."""
     return num_samples >= MANY
 

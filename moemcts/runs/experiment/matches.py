@@ -34,11 +34,11 @@ class ArmMatches:
         self,
         boards: Boards,
         trainings: ArmTrainings,
-        remade: Callable[[str, int, str], tuple[Game, Sequence[Lineup]]],
+        recreate: Callable[[str, int, str], tuple[Game, Sequence[Lineup]]],
     ) -> None:
         """Raises UsageError if the settings name something that does not exist.
 
-        `remade` returns the game and the lineups of `games_of`, recreated in the calling process.
+        `recreate` returns the game and the lineups of `games_of`, recreated in the calling process.
         """
         self.boards = boards
         self.arms = trainings.arms
@@ -46,7 +46,7 @@ class ArmMatches:
         """Who sits in the seats that are not an arm's."""
         self._trainings = trainings
         self._config = boards.config
-        self._remade = remade
+        self._recreate = recreate
         match = boards.config.match
         self.opponent_model()
         check_backend(match.backend, match.precision, match.device)
@@ -88,7 +88,7 @@ class ArmMatches:
         ]
 
     def _part(self, kind: str, seed: int, player: str, num_workers: int) -> Part:
-        config, own, num_games = self._config, self._arm(player), self._num_games(kind)
+        config, arm, num_games = self._config, self._arm(player), self._num_games(kind)
         play = functools.partial(self._play, kind, seed, player)
         search = config.search.model_dump(mode="json") if kind == SEARCHED else {}
         return Part(
@@ -100,7 +100,7 @@ class ArmMatches:
             decided_by={
                 "game": config.game,
                 "seed": config.seed,
-                **({} if own is None else {"network": own.network, "gate": own.gate, "scheme": own.scheme}),
+                **({} if arm is None else {"network": arm.network, "gate": arm.gate, "scheme": arm.scheme}),
                 **self.boards.decided_by,
                 **self.field.decided_by,
                 **{f"search.{key}": value for key, value in search.items()},
@@ -121,7 +121,7 @@ class ArmMatches:
             self._num_games(kind),
             seed,
             {"search": search, **self._trainings.weights_of(arms, seed)},
-            functools.partial(self._remade, kind, seed, player),
+            functools.partial(self._recreate, kind, seed, player),
         )
 
     def _agents(self, arms: Sequence[Arm], kind: str, seed: int) -> dict[str, Agent]:
@@ -143,21 +143,21 @@ class ArmMatches:
         schedule = self._schedule(
             kind, seed, player, lambda arms, *_: {arm.name: NamePlaceholder(arm.name) for arm in arms}
         )
-        found = self.boards.read(schedule, seed, label=self._label(kind, seed, player))
-        return found or self._match(kind, seed, player)
+        finished = self.boards.read(schedule, seed, label=self._label(kind, seed, player))
+        return finished or self._match(kind, seed, player)
 
-    def _play(self, kind: str, seed: int, player: str, advance: Advance, crew: Workers | None = None) -> None:
-        self._match(kind, seed, player, advance, crew)
+    def _play(self, kind: str, seed: int, player: str, advance: Advance, workers: Workers | None = None) -> None:
+        self._match(kind, seed, player, advance, workers)
 
     def _match(
-        self, kind: str, seed: int, player: str, advance: Advance = ignore_progress, crew: Workers | None = None
+        self, kind: str, seed: int, player: str, advance: Advance = ignore_progress, workers: Workers | None = None
     ) -> MatchResult:
         schedule, label = self.games_of(kind, seed, player), self._label(kind, seed, player)
-        return self.boards.play(schedule, seed, label=label, advance=advance, crew=crew)
+        return self.boards.play(schedule, seed, label=label, advance=advance, workers=workers)
 
     def _label(self, kind: str, seed: int, player: str) -> str:
-        own = self._arm(player)
-        return f"{kind}-{own.label if own else player}-{seed}"
+        arm = self._arm(player)
+        return f"{kind}-{arm.label if arm else player}-{seed}"
 
     def _arm(self, player: str) -> Arm | None:
         return next((arm for arm in self.arms if arm.name == player), None)

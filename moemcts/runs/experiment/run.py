@@ -20,7 +20,7 @@ from moemcts.runs.experiment.boards import Boards
 from moemcts.runs.experiment.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.experiment.matches import RAW, SEARCHED, ArmMatches
 from moemcts.runs.experiment.trainings import TRAINING, ArmTrainings
-from moemcts.runs.learning import check_data, check_given, data_part, with_data_paths, with_players
+from moemcts.runs.learning import check_data, check_given_data, data_part, with_data_paths, with_players
 from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
@@ -62,10 +62,10 @@ class Experiment(Run[ExperimentConfig]):
     def prepare(cls, folder: Path, config: ExperimentConfig) -> Self:
         """Returns a new experiment without writing anything.
 
-        Raises as `Run.prepare`, `check_given` and `Boards.check`.
+        Raises as `Run.prepare`, `check_given_data` and `Boards.check`.
         """
         experiment = super().prepare(folder, config)
-        check_given(experiment.config, experiment.game)
+        check_given_data(experiment.config, experiment.game)
         experiment.matches.boards.check()
         return experiment
 
@@ -142,12 +142,12 @@ class Experiment(Run[ExperimentConfig]):
         shared = [(part, part.share) for part in parts if part.share is not None]
         total = TotalProgress([part.size for part in (*alone, *(part for part, _ in shared))], advance)
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
-        crew = workers(num_processes(self.trainings, alone, self.num_workers), hint=hint)
-        crew.map(PartRunner(self), [part.name for part in alone], on_report=total.update, on_done=total.finish)
-        everybody = workers(self.num_workers, hint=hint)
+        pool = workers(num_processes(self.trainings, alone, self.num_workers), hint=hint)
+        pool.map(PartRunner(self), [part.name for part in alone], on_report=total.update, on_done=total.finish)
+        all_workers = workers(self.num_workers, hint=hint)
         for number, (part, share) in enumerate(shared, len(alone)):
-            with self.noted(part):
-                share(total.callback(number), everybody)
+            with self.recording(part):
+                share(total.callback(number), all_workers)
             total.finish(number)
 
     def check_samples(self) -> None:
@@ -211,12 +211,12 @@ class Experiment(Run[ExperimentConfig]):
 
     def _making(self) -> str:
         config = self.config
-        found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
-        found += [f"- {self.matches.boards.opening_settings}\n"] if self.matches.contestants() else []
+        details = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
+        details += [f"- {self.matches.boards.opening_settings}\n"] if self.matches.contestants() else []
         times = describe_times(self.folder)
         took = f"- took {times}; {format_count(self.num_workers, 'worker')}\n" if times else ""
         return (
-            f"- {self.describe()}\n{''.join(found)}"
+            f"- {self.describe()}\n{''.join(details)}"
             f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"
             f"{self.describe_environment()}\n{took}"
             "- all settings: `config.toml`; all games: `matches/`; all measurements: `training/*/metrics.jsonl`"

@@ -13,8 +13,8 @@ from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.copies import copied_gate, copied_start
-from moemcts.runs.leaks import leak
-from moemcts.runs.learning import measurements, train_experts, training_decided_by
+from moemcts.runs.leaks import leak_warning
+from moemcts.runs.learning import read_measurements, train_experts, training_decided_by
 from moemcts.runs.run import Part
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -106,16 +106,19 @@ class ArmTrainings:
         if not self.config.start:
             return ""
         who, fraction = "What the trainings began with", self.config.training.validation_fraction
-        found = {seed: leak(who, Path(self.config.start), sources, seed=seed, fraction=fraction) for seed in self.seeds}
-        warned = {seed: warning for seed, warning in found.items() if warning}
-        if not warned:
+        warnings = {
+            seed: warning
+            for seed in self.seeds
+            if (warning := leak_warning(who, Path(self.config.start), sources, seed=seed, fraction=fraction))
+        }
+        if not warnings:
             return ""
-        seeds = ", ".join(map(str, warned))
-        return f"Of training seed{'s' * (len(warned) > 1)} {seeds}: {next(iter(warned.values()))}"
+        seeds = ", ".join(map(str, warnings))
+        return f"Of training seed{'s' * (len(warnings) > 1)} {seeds}: {next(iter(warnings.values()))}"
 
     def measurements(self, arm: Arm, seed: int) -> list[Mapping[str, Any]]:
         """Returns the measurements of an arm's training."""
-        return measurements(self._training_folder(arm, seed))
+        return read_measurements(self._training_folder(arm, seed))
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(

@@ -12,22 +12,22 @@ from moemcts.naming import SELF
 from moemcts.runs.experiment.estimate import (
     BATCH,
     BYTES_PER_WEIGHT,
-    FIGURE,
-    FIRST_STEP,
-    LIBRARIES,
-    OPTIMISERS,
-    START,
+    FIGURE_SECONDS,
+    OPTIMISER_IMPORT,
+    REPORT_IMPORT,
+    STAGE_OVERHEAD,
     TRAINING_COST,
+    WORKER_START,
     Estimate,
-    assumed,
+    assumed_conditions,
     bytes_of_training,
     bytes_per_sample,
+    cheaper_search,
     decision_seconds,
     encoding_rate,
     network_rate,
-    play_some,
-    shortened,
-    untrained,
+    sample_games,
+    untrained_evaluator,
 )
 from moemcts.search import SearchAgent
 from moemcts.work import num_cores
@@ -50,11 +50,13 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     from moemcts.learn.training.stages import plan
 
     config, game = run.config, run.game
-    random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
+    random_games = sample_games(game, [RandomAgent()] * game.spec.num_players)
     states, decisions_per_game = random_games.states, random_games.samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
-    evaluator = untrained(game, config.network, config.games.backend, config.games.precision, config.games.device)
-    search, times = shortened(config.search, rate)
+    evaluator = untrained_evaluator(
+        game, config.network, config.games.backend, config.games.precision, config.games.device
+    )
+    search, times = cheaper_search(config.search, rate)
     agent = SearchAgent(game, evaluator, search, opponents=run.players.opponent_model())
     seconds_per_simulation = times * decision_seconds(game, agent, random_games.games) / _full_simulations(config)
     # Decisions per game made by the newest experts, and how many of them are learned from.
@@ -73,15 +75,15 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     num_trainings = config.generations * len(plan(run.scheme.all_stages(run.gate.num_phases)))
     num_kept = len({*range(0, config.generations + 1, config.keep), *run.measured})
     bytes_of_expert = num_kept * num_parameters * BYTES_PER_WEIGHT + bytes_of_training(num_parameters)
-    playing = _num_starts(config) * START + num_simulations * seconds_per_simulation / workers
-    training = num_learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + FIRST_STEP * num_trainings
+    playing = _num_starts(config) * WORKER_START + num_simulations * seconds_per_simulation / workers
+    training = num_learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states)) + STAGE_OVERHEAD * num_trainings
     matches = _match_simulations(run, workers) * decisions_per_game * seconds_per_simulation
     return Estimate(
         data=playing,
-        training=OPTIMISERS + training,
+        training=OPTIMISER_IMPORT + training,
         matches=matches,
-        assumed=assumed(config.training),
-        report=LIBRARIES + 6 * FIGURE,
+        assumed_conditions=assumed_conditions(config.training),
+        report=REPORT_IMPORT + 6 * FIGURE_SECONDS,
         at_once=_overlap_seconds(config, workers, playing, training + matches) if config.games.ahead else 0.0,
         num_bytes=int(
             samples * (max(window_sizes) + 1) * _bytes_per_searched(game, states)

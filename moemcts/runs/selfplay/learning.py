@@ -10,7 +10,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.plugins import plugins
-from moemcts.runs.initial_experts import start_networks
+from moemcts.runs.initial_experts import load_start_networks
 from moemcts.runs.selfplay.generations import GENERAL, LEARNED, OPTIMISERS, TRAINING, Generations
 from moemcts.runs.selfplay.settings import SelfPlayConfig
 from moemcts.work.progress import Advance
@@ -66,7 +66,7 @@ class GenerationTrainer:
                 torch.manual_seed(self.config.seed)
                 spec = self.game.spec
                 return [plugins().network(self.config.network, spec.observation_shape, spec.num_actions)] * num_phases
-        return start_networks(Path(self.config.start), self.game, self.config.gate, self.gate)
+        return load_start_networks(Path(self.config.start), self.game, self.config.gate, self.gate)
 
     def train(self, generation: int, advance: Advance) -> None:
         """Trains the experts of a generation, continuing from earlier ones."""

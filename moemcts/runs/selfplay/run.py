@@ -259,7 +259,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _start_digest(self) -> str:
         """Returns a digest of the initial experts as they were when generation 0 copied them."""
-        record = self.recorded(START)
+        record = self.read_record(START)
         # The original experts may have been removed or retrained since.
         recorded = record.get("done") and record["decided_by"].get("start experts")
         return str(recorded) if recorded else manifest_digest(Path(self.config.start))
