@@ -34,7 +34,7 @@ from moemcts.arena.outcomes import Tally
 from moemcts.evaluation import Evaluation, Evaluator, UniformEvaluator
 from moemcts.game import Game, Views
 from moemcts.learn.checkpoint import load_experts
-from moemcts.learn.inference.evaluators import Inference, named_backend
+from moemcts.learn.inference.evaluators import Inference, parse_backend
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.search import SearchAgent, SearchConfig
@@ -122,7 +122,7 @@ class Ablation:
         """Returns the evaluator of an arm; the policy of `value` is ignored by its search."""
         if part == "constant":
             return UniformEvaluator(self.game.spec)
-        inference = Inference(named_backend(self.backend))
+        inference = Inference(parse_backend(self.backend))
         network = load_experts(self.experts, self.game, plugins(), inference=inference)
         return PolicyAlone(network) if part == "policy" else network
 

@@ -34,7 +34,7 @@ from measuring.record import add_option, append, latest, origin
 
 from moemcts.game import Game
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.training.speed import WAYS, Way
+from moemcts.learn.training.speed import COMPUTE_MODES, ComputeMode
 from moemcts.plugins import plugins
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources
@@ -226,11 +226,11 @@ class Plan:
         values = {key: value for key, value in (settings | changes).items() if value is not None}
         return [word for key, value in values.items() for word in ("--set", f"training.{key}={json.dumps(value)}")]
 
-    def _way(self, size: str) -> Way:
+    def _way(self, size: str) -> ComputeMode:
         """Returns the fastest measured way of training."""
         rows = [row for row in rows_in(self.places.work / "speed" / "rows.jsonl") if row.get("size") == size]
         fastest = max(rows, key=lambda row: row["value"])["way"] if rows else str(USUAL)
-        return next(way for way in WAYS if str(way) == fastest)
+        return next(way for way in COMPUTE_MODES if str(way) == fastest)
 
     def _epochs(self, size: str, scheme: str, data: Path) -> float:
         """Returns the number of passes over the samples."""

@@ -31,7 +31,7 @@ from moemcts.game import Game
 from moemcts.learn.training.compiling import measure_compiling
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import Progress
-from moemcts.learn.training.speed import WAYS, with_way
+from moemcts.learn.training.speed import COMPUTE_MODES, with_mode
 from moemcts.plugins import plugins
 from moemcts.runs.settings import DataConfig, LearningConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--network", default="resnet?channels=32&blocks=4")
     parser.add_argument("--samples", type=int, default=60_000, help="how many it learns from, each time")
     parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--ways", nargs="+", choices=[str(way) for way in WAYS], default=["float32"])
+    parser.add_argument("--ways", nargs="+", choices=[str(way) for way in COMPUTE_MODES], default=["float32"])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--encoders", type=int, help="threads that encode batches; as in a training by default")
@@ -99,9 +99,9 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
     spent: dict[str, list[float]] = {way: [] for way in options.ways}
     waiting = dict.fromkeys(options.ways, 0.0)
     for _ in range(options.rounds):
-        for way in WAYS:
+        for way in COMPUTE_MODES:
             if str(way) in rates:
-                variant = config.model_copy(update={"training": with_way(settings, way)})
+                variant = config.model_copy(update={"training": with_mode(settings, way)})
                 probe, cost = timed(variant, game, sources, options.samples)
                 spent[str(way)].append(cost)
                 rates[str(way)].append(probe.rate)
@@ -134,7 +134,7 @@ def compared(options: argparse.Namespace) -> list[dict[str, object]]:
     name = plugins().complete_network(options.network, game)
     network = plugins().network(name, shape, game.spec.num_actions)
     rows: list[dict[str, object]] = []
-    for way in (way for way in WAYS if str(way) in options.ways):
+    for way in (way for way in COMPUTE_MODES if str(way) in options.ways):
         torch.compiler.reset()
         with torch._inductor.config.patch(force_disable_caches=True):
             costs = measure_compiling(

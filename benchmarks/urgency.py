@@ -29,7 +29,7 @@ from moemcts.arena.rating import Sprt
 from moemcts.experts import ExpertSet
 from moemcts.game import Game
 from moemcts.learn.checkpoint import load_networks
-from moemcts.learn.inference.positions import usual_positions
+from moemcts.learn.inference.positions import default_positions
 from moemcts.naming import experts_in, resolve_opponents
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
@@ -98,7 +98,7 @@ def main() -> None:
         options.backend,
         options.precision,
         batch_size=4 * options.parallel,
-        positions=lambda: usual_positions(game, loaded.gate, player),
+        positions=lambda: default_positions(game, loaded.gate, player),
     ).inference
     experts = loaded.expert_set(inference)
     about = {"network": manifest["network"], "experts": manifest_digest(folder), "inference": str(inference)}

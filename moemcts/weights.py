@@ -97,7 +97,7 @@ def default_weights(game: Game) -> str | None:
 
 def encoded_as(experts: Path, game: Game) -> Game:
     """Returns the game with the planes that a folder of experts was trained on, if it differs only in these."""
-    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+    from moemcts.learn.fingerprint import differ_only_in_planes, encoding_fingerprint
 
     manifest = read_toml(experts / MANIFEST)
     if manifest.get("encoding") == encoding_fingerprint(game):
@@ -107,7 +107,7 @@ def encoded_as(experts: Path, game: Game) -> Game:
     except UsageError:
         # Whoever loads the folder reports what is wrong with it.
         return game
-    return other if stored_alike(game, other) else game
+    return other if differ_only_in_planes(game, other) else game
 
 
 def is_reference(text: str) -> bool:

@@ -74,7 +74,7 @@ def test_the_plan_for_a_gpu_runs_dry(
     killed = checked["gpu plan, resnet, training that is killed and gone on with, loss"]
     assert killed["value"] == killed["left_alone"]
     names = [row["name"].removeprefix("gpu plan, resnet, ") for row in rows["speed"]]
-    learning = [f"{way}, learning, 2 encoders" for way in gpu_plan.WAYS]
+    learning = [f"{way}, learning, 2 encoders" for way in gpu_plan.COMPUTE_MODES]
     inference = [f"{precision}, inference, batch {batch}" for precision in ("float32", "bf16") for batch in (1, 8)]
     routed = [f"bf16, {name}, batch {batch}" for name in ("each", "stacked") for batch in (1, 8)]
     assert names == [*learning, "bf16, channels last, learning, 1 encoders", *inference, *routed]

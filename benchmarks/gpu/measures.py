@@ -29,7 +29,7 @@ from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.planes import random_planes
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.speed import WAYS, Way, with_way
+from moemcts.learn.training.speed import COMPUTE_MODES, ComputeMode, with_mode
 from moemcts.plugins import plugins
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources
@@ -47,7 +47,7 @@ TOLERANCES = {"float32": 0.0005, "bf16": 0.05}
 TensorFloat-32, which is not float32, keeps 11.
 """
 VALUE_TOLERANCE = 0.02
-USUAL = Way("bf16", channels_last=True)
+USUAL = ComputeMode("bf16", channels_last=True)
 """The default way of training without measurements, which suits tensor cores."""
 
 
@@ -66,7 +66,7 @@ class Scale:
     checked_steps: int = 100
     """Number of steps of the training that is killed."""
     encoders: Sequence[int]
-    ways: Sequence[Way] = WAYS
+    ways: Sequence[ComputeMode] = COMPUTE_MODES
     """Ways of training."""
     precisions: Sequence[Precision] = PRECISIONS
     checked_batches: Sequence[int] = (1, 3, 64, 512, 513)
@@ -93,7 +93,7 @@ class Scale:
                 is_quick=True,
                 networks=dict(sorted(NETWORKS.items())),
                 encoders=[most],
-                ways=[way for way in WAYS if way.precision == "bf16"],
+                ways=[way for way in COMPUTE_MODES if way.precision == "bf16"],
                 precisions=("bf16",),
                 checked_batches=(1, 3, 513),
                 batches=(1, 64, 512, 4096),
@@ -116,7 +116,7 @@ class Scale:
             plies=1,
         )
 
-    def training(self, way: Way, encoders: int) -> TrainerConfig:
+    def training(self, way: ComputeMode, encoders: int) -> TrainerConfig:
         """Returns the papers' settings for large networks."""
         settings = TrainerConfig(
             batch_size=self.batch_size,
@@ -135,7 +135,7 @@ class Scale:
             measured_samples=8000,
             save_interval=200,
         )
-        return with_way(settings, way)
+        return with_mode(settings, way)
 
 
 class Measures:
@@ -207,7 +207,7 @@ class Measures:
                     lambda evaluator=evaluator, groups=groups: self._playing(evaluator, groups, size) | description,
                 )
 
-    def learning(self, size: str, way: Way, encoders: int, sources: Sources) -> Row:
+    def learning(self, size: str, way: ComputeMode, encoders: int, sources: Sources) -> Row:
         """Returns a row with the speed of a training."""
         config = LearningConfig(game="chess", network=self.networks[size], training=self.scale.training(way, encoders))
         probe = probe_training(config, self.game, sources, num_steps=self.scale.steps, warm_up=self.scale.warm_up)

@@ -59,7 +59,7 @@ def generate(
     from moemcts.cli.outputs import check_output_folder
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.learn.data.generation import generate as play_games
-    from moemcts.learn.data.varied import seated
+    from moemcts.learn.data.varied import seat_agents
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.store import MANIFEST, exclusive
@@ -76,7 +76,7 @@ def generate(
         raise UsageError(f"expected --agent once with --against, got it {len(names)} times")
     players = {name: resolve_agent(name, loaded_game) for name in names}
     others = resolve_agent(against, loaded_game) if against is not None else None
-    seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
+    seats = seat_agents([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     progress = ConsoleProgress()
     with (
         interruptible(progress, lambda: f"finished games are kept in {out}, the same command resumes"),

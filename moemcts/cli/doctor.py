@@ -101,7 +101,7 @@ def _networks() -> dict[str, str]:
     """
     import torch
 
-    from moemcts.learn.inference.choice import BATCH_SIZE, Networks, choose, remembered
+    from moemcts.learn.inference.choice import BATCH_SIZE, Networks, cached_measurements, choose
     from moemcts.plugins import plugins
 
     torch.set_num_threads(1)
@@ -113,12 +113,12 @@ def _networks() -> dict[str, str]:
     rates = choice.rates or {str(choice.inference): {}}
     lines = {name: _format_rates(row) for name, row in rates.items()}
     fidelities = [
-        f"{name}: policy {'kept' if fidelity.is_kept else 'not kept'}, best move {100 * fidelity.top1:.0f} %, "
+        f"{name}: policy {'kept' if fidelity.keeps_policy else 'not kept'}, best move {100 * fidelity.top1:.0f} %, "
         f"divergence {fidelity.kl:.5f}, value {fidelity.value:.5f}"
         for name, fidelity in choice.fidelities.items()
     ]
     lines["auto"] = "; ".join([f"{choice.inference}, for batches of {BATCH_SIZE}", *fidelities])
-    for entry in remembered():
+    for entry in cached_measurements():
         best = {
             size: _describe_quickest(entry["rates"], size)
             for size in sorted({batch_size for row in entry["rates"].values() for batch_size in row})

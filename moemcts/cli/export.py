@@ -46,7 +46,7 @@ def export(
     from moemcts.cli.outputs import check_writable_folder
     from moemcts.errors import UsageError, unknown_name
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.inference.evaluators import AUTO, Inference, named_precision
+    from moemcts.learn.inference.evaluators import AUTO, Inference, parse_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
     from moemcts.naming import experts_in
@@ -60,7 +60,7 @@ def export(
         )
     if precision not in EXPORTED:
         raise unknown_name("precision", precision, EXPORTED)
-    chosen = named_precision(precision)
+    chosen = parse_precision(precision)
     folder = experts_in(folder)
     target = out or export_folder(folder, chosen)
     check_writable_folder(target)
@@ -83,7 +83,7 @@ def export(
 def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Dataset | None:
     """Returns the dataset that the experts were trained on, if it is in the folder of their run."""
     from moemcts.errors import UsageError
-    from moemcts.learn.data.shards import whole_id
+    from moemcts.learn.data.shards import full_dataset_id
     from moemcts.runs.sources import open_training_samples
 
     # The experts of a training are in FOLDER/experts, those of a run in FOLDER/experts/NAME.
@@ -92,7 +92,7 @@ def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Datas
         with contextlib.suppress(UsageError):
             dataset = open_training_samples(parent / "data", game)
             # They may have been trained on some of its games only.
-            return dataset if dataset.id == whole_id(manifest.get("data", "")) else None
+            return dataset if dataset.id == full_dataset_id(manifest.get("data", "")) else None
     return None
 
 

@@ -66,7 +66,7 @@ def train(
     from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import RunArguments, data_setting, start_setting
-    from moemcts.learn.training.ranks import launched
+    from moemcts.learn.training.ranks import torchrun_ranks
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import mirror_to_tensorboard
     from moemcts.runs import Training
@@ -82,7 +82,7 @@ def train(
     arguments = RunArguments.of(
         options | data_setting(data) | paths, preset, config, changes, allow_programs=allow_programs
     )
-    ranks = launched()
+    ranks = torchrun_ranks()
     if ranks.size > 1 and not (out or resume):
         raise UsageError("expected --out: several processes have to agree on the folder")
     if resume is None:

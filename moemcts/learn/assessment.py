@@ -57,17 +57,17 @@ def phase_losses(
     with the number of samples done and the total.
     """
     weights = dataset.phase_weights(gate)
-    columns: dict[str, list[FloatArray]] = {name: [] for name in evaluators}
+    chunks: dict[str, list[FloatArray]] = {name: [] for name in evaluators}
     for rows in chunks_of(np.arange(len(dataset)), CHUNK):
         views, actions, returns = dataset.views(rows), dataset.actions(rows), dataset.returns(rows)
         with torch_threads(1):
             for name, evaluator in evaluators.items():
-                columns[name].append(per_sample_losses(evaluator.evaluate(views), actions, returns[:, 0]))
+                chunks[name].append(per_sample_losses(evaluator.evaluate(views), actions, returns[:, 0]))
         advance(int(rows[-1]) + 1, len(dataset))
     empty = np.zeros((3, 0), dtype=np.float64)
     return [
-        _means(name, np.concatenate([empty, *parts], axis=1), weights, gate.phase_names)
-        for name, parts in columns.items()
+        _means(name, np.concatenate([empty, *losses], axis=1), weights, gate.phase_names)
+        for name, losses in chunks.items()
     ]
 
 
@@ -93,19 +93,25 @@ def per_sample_losses(evaluation: Evaluation, actions: np.ndarray, returns: Floa
 
 
 def _means(name: str, per_sample: FloatArray, weights: FloatArray, phase_names: Sequence[str]) -> PhaseLosses:
-    columns = {**{phase: weights[:, k] for k, phase in enumerate(phase_names)}, ALL: weights.sum(axis=1)}
+    """Returns the means of cross-entropy, squared error and correctness, `[3, N]`, by phase weights `[N, K]`."""
+    columns = {phase: weights[:, k] for k, phase in enumerate(phase_names)}
+    columns[ALL] = weights.sum(axis=1)
     totals = {phase: float(column.sum(dtype=np.float64)) for phase, column in columns.items()}
-    policy, value, accuracy = (
-        {phase: float(numbers @ column / totals[phase]) if totals[phase] else None for phase, column in columns.items()}
-        for numbers in per_sample
-    )
+
+    def mean(numbers: FloatArray) -> dict[str, float | None]:
+        return {
+            phase: float(numbers @ column / totals[phase]) if totals[phase] else None
+            for phase, column in columns.items()
+        }
+
+    policy, value, accuracy = map(mean, per_sample)
     return PhaseLosses(name, policy, value, accuracy, totals)
 
 
 def _mean_row(rows: Sequence[PhaseLosses]) -> PhaseLosses:
     def mean(cells: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
-        found = {key: [value for one in cells if (value := one[key]) is not None] for key in cells[0]}
-        return {key: float(np.mean(values)) if values else None for key, values in found.items()}
+        known = {key: [value for cell in cells if (value := cell[key]) is not None] for key in cells[0]}
+        return {key: float(np.mean(values)) if values else None for key, values in known.items()}
 
     return PhaseLosses(
         rows[0].name,

@@ -18,7 +18,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
-from moemcts.learn.identity import PLAIN_FILE, Encoding, check_encoding, checked
+from moemcts.learn.identity import PLAIN_FILE, Encoding, check_encoding, validate_content
 from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve
 from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.inference.folder import has_models, read_models
@@ -215,7 +215,7 @@ def read_manifest(folder: Path, game: Game) -> Mapping[str, Any]:
     manifest = read_toml(folder / MANIFEST)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
         raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
-    checked(_Manifest, manifest, f"{folder / MANIFEST} is not a valid manifest of experts")
+    validate_content(_Manifest, manifest, f"{folder / MANIFEST} is not a valid manifest of experts")
     if "precision" in manifest:
         raise ForeignData(
             f"{folder} holds exported models; name the folder of the experts instead, with precision=int8 for "

@@ -25,13 +25,13 @@ def encoding_fingerprint(game: Game) -> dict[str, str]:
     pairs = _sample_views(game)
     planes, actions = hashlib.sha256(), hashlib.sha256()
     planes.update(repr(tuple(game.spec.observation_shape)).encode())
-    seen, again = (_rounded(game.views(some).observations()) for some in (pairs, _sample_views(game)))
-    if seen != again:
+    first, second = (_rounded(game.views(sample).observations()) for sample in (pairs, _sample_views(game)))
+    if first != second:
         raise MoemctsError(
             f"{game.spec.name} shows other planes when the same games are played again: it depends on something "
             f"other than its seed; see moemcts check {game.spec.name}"
         )
-    planes.update(seen)
+    planes.update(first)
     actions.update(str(game.spec.num_actions).encode())
     for state, player in pairs:
         names = [(int(action), game.format_action(state, player, action)) for action in state.legal_actions(player)]
@@ -39,7 +39,7 @@ def encoding_fingerprint(game: Game) -> dict[str, str]:
     return {"planes": planes.hexdigest(), "actions": actions.hexdigest()}
 
 
-def stored_alike(game: Game, other: Game) -> bool:
+def differ_only_in_planes(game: Game, other: Game) -> bool:
     """Returns whether two games differ in their planes at most.
 
     Positions of one are then positions of the other: along a few seeded random games, they are packed into the same
@@ -47,10 +47,10 @@ def stored_alike(game: Game, other: Game) -> bool:
     """
     if game.spec.name != other.spec.name or game.spec.num_actions != other.spec.num_actions:
         return False
-    ours, theirs = ([state for state, _ in _sample_views(one)] for one in (game, other))
-    return encoding_fingerprint(game)["actions"] == encoding_fingerprint(other)["actions"] and bytes(
-        game.pack(ours).data
-    ) == bytes(other.pack(theirs).data)
+    if encoding_fingerprint(game)["actions"] != encoding_fingerprint(other)["actions"]:
+        return False
+    ours, theirs = ([state for state, _ in _sample_views(variant)] for variant in (game, other))
+    return bytes(game.pack(ours).data) == bytes(other.pack(theirs).data)
 
 
 def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
@@ -61,13 +61,13 @@ def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
     head = [gate.name, list(gate.phase_names), dict(gate.parameters)]
     result = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     views = game.views(_sample_views(game))
-    told, again = (_rounded(checked_weights(gate, views)) for _ in range(2))
-    if told != again:
+    first, second = (_rounded(checked_weights(gate, views)) for _ in range(2))
+    if first != second:
         raise MoemctsError(
             f"gate {gate.name!r} gives different phases when it is asked about the same positions again, so its "
             f"experts could not be told from others; see moemcts check {game.spec.name} --gate {gate.name}"
         )
-    result.update(told)
+    result.update(first)
     return result.hexdigest()
 
 

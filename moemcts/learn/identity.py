@@ -33,15 +33,15 @@ class Encoding(FileContent):
 T = TypeVar("T", bound=BaseModel)
 
 
-def checked(kind: type[T], found: Mapping[str, Any], what: str) -> T:
+def validate_content(kind: type[T], content: Mapping[str, Any], message: str) -> T:
     """Returns file content as `kind`; raises DamagedFile for the first field that is missing or of another type.
 
-    `what` begins the error message: the file, and what it is not.
+    `message` begins the error: the file, and what it is not.
     """
     try:
-        return kind.model_validate(found)
+        return kind.model_validate(content)
     except ValidationError as error:
-        raise DamagedFile(f"{what}: {first_fault(error)}") from None
+        raise DamagedFile(f"{message}: {first_fault(error)}") from None
 
 
 def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], game: Game) -> None:

@@ -60,28 +60,28 @@ def measure_routings(
     batches = [dataset.views(np.sort(rng.choice(len(dataset), size, replace=False))) for _ in range(NUM_BATCHES)]
     weights = [team.gate.weights(views) for views in batches]
     legal = np.concatenate([views.legal_mask() for views in batches])
-    found = []
+    measures = []
     with torch_threads(1):
         exact = Evaluation.joined(EACH.route(*both, team.experts) for both in zip(batches, weights, strict=True))
         for name in names:
             evaluate = _evaluation(name, team, dataset.game, batches)
-            answers, seconds = evaluate(), []
+            evaluation, seconds = evaluate(), []
             for _ in range(REPEATS):
                 started = time.process_time()
                 evaluate()
                 seconds.append(time.process_time() - started)
-            alike = agreement(exact, answers, legal)
-            found.append(
+            agreed = agreement(exact, evaluation, legal)
+            measures.append(
                 RoutingMeasures(
                     routing=name,
-                    agreement=alike.top1,
-                    kl=alike.kl,
-                    value=alike.value,
+                    agreement=agreed.top1,
+                    kl=agreed.kl,
+                    value=agreed.value,
                     purity=float(np.mean([_purity(name, *both) for both in zip(batches, weights, strict=True)])),
                     positions_per_second=len(legal) / max(statistics.median(seconds), 1e-9),
                 )
             )
-    return found
+    return measures
 
 
 def _evaluation(name: str, team: ExpertSet, game: Game, batches: Sequence[Views]) -> Callable[[], Evaluation]:
@@ -89,32 +89,33 @@ def _evaluation(name: str, team: ExpertSet, game: Game, batches: Sequence[Views]
     if name != QUEUE:
         route = ROUTINGS[name].route
         return lambda: Evaluation.joined(route(views, team.gate.weights(views), team.experts) for views in batches)
-    return lambda: _queued(team, game, batches)
+    return lambda: _evaluate_queued(team, game, batches)
 
 
-def _queued(team: ExpertSet, game: Game, batches: Sequence[Views]) -> Evaluation:
+def _evaluate_queued(team: ExpertSet, game: Game, batches: Sequence[Views]) -> Evaluation:
     queue, start = ExpertQueue(team, game, batch_size=len(batches[0])), 0
-    asked = []
+    requests = []
     for views in batches:
-        asked += list(queue.push(views, np.arange(start, start + len(views))))
+        requests += list(queue.push(views, np.arange(start, start + len(views))))
         start += len(views)
     while rest := list(queue.drain()):
-        asked += rest
-    order = np.argsort(np.concatenate([rows for rows, _ in asked]))
-    whole = Evaluation.joined(expert.evaluate(views) for _, (expert, views) in asked)
+        requests += rest
+    order = np.argsort(np.concatenate([rows for rows, _ in requests]))
+    whole = Evaluation.joined(expert.evaluate(views) for _, (expert, views) in requests)
     return Evaluation(whole.logits[order], whole.value[order])
 
 
 def _purity(name: str, views: Views, weights: FloatArray) -> float:
     """Returns the share of answers from the expert of the phase, measured with experts that identify themselves."""
     routing = ROUTINGS.get(name, EACH)
-    told = routing.route(views, weights, [_Naming(phase, weights.shape[1]) for phase in range(weights.shape[1])])
-    shares = np.exp(told.logits)
+    num_phases = weights.shape[1]
+    evaluation = routing.route(views, weights, [_PhaseIdentifier(phase, num_phases) for phase in range(num_phases)])
+    shares = np.exp(evaluation.logits)
     return float((shares[np.arange(len(views)), weights.argmax(axis=1)] / shares.sum(axis=1)).mean())
 
 
-class _Naming:
-    """An expert whose policy is all on its own number."""
+class _PhaseIdentifier:
+    """An expert whose policy is all on the number of its own phase."""
 
     def __init__(self, phase: int, num_phases: int) -> None:
         self._logits = np.full(num_phases, -_SURE, dtype=np.float32)

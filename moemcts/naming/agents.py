@@ -186,10 +186,10 @@ def check_backend(name: str, precision: str | None = None, device: str = "cpu") 
     MissingExtra for a backend that is not installed. Whether the device exists is not checked.
     """
     from moemcts.learn.inference.backends import Inference, require
-    from moemcts.learn.inference.evaluators import named_backend, named_precision
+    from moemcts.learn.inference.evaluators import parse_backend, parse_precision
 
-    digits = "float32" if precision is None or precision == AUTO else named_precision(precision)
+    digits = "float32" if precision is None or precision == AUTO else parse_precision(precision)
     if name != AUTO:
-        backend = named_backend(name)
+        backend = parse_backend(name)
         require(backend)
         Inference(backend, digits).checked(device)

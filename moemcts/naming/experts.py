@@ -157,13 +157,13 @@ class ExpertSettings(Frozen):
         return self.precision or (AUTO if self.backend == AUTO else "float32")
 
     def _choose_inference(self, networks: LoadedNetworks, game: Game, device: str) -> Inference:
-        from moemcts.learn.inference.positions import usual_positions
+        from moemcts.learn.inference.positions import default_positions
 
         return networks.choice(
             self.backend,
             self._precision,
             device=device,
-            positions=lambda: usual_positions(game, networks.gate, plugins().agent(plugins().player(game), game)),
+            positions=lambda: default_positions(game, networks.gate, plugins().agent(plugins().player(game), game)),
         ).inference
 
     def _make_evaluator(

@@ -28,7 +28,7 @@ def inference_for(
     precision preserves its policy.
     """
     from moemcts.learn.inference.evaluators import resolve
-    from moemcts.learn.inference.positions import usual_positions
+    from moemcts.learn.inference.positions import default_positions
 
     rules = plugins().game(game)
     untrained = plugins().network(network, rules.spec.observation_shape, rules.spec.num_actions).eval()
@@ -39,7 +39,7 @@ def inference_for(
         rules.spec.observation_shape,
         batch_size=batch_size,
         device=device,
-        positions=lambda: usual_positions(rules, SinglePhase(), plugins().agent(plugins().player(rules), rules)),
+        positions=lambda: default_positions(rules, SinglePhase(), plugins().agent(plugins().player(rules), rules)),
     ).inference
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moemcts.learn.data.shards import whole_id
+from moemcts.learn.data.shards import full_dataset_id
 from moemcts.runs.sources import Sources
 from moemcts.store import MANIFEST, read_toml
 
@@ -21,7 +21,7 @@ def leak_warning(who: str, experts: Path, sources: Sources, *, seed: int, fracti
         return ""
     manifest = read_toml(experts / MANIFEST)
     evaluation_set = sources.test or sources.validation
-    learned = {whole_id(manifest.get("data", "")), *manifest.get("data_parts", ())} - {""}
+    learned = {full_dataset_id(manifest.get("data", "")), *manifest.get("data_parts", ())} - {""}
     if not learned & (evaluation_set or sources.training).parts:
         return ""
     if evaluation_set:

@@ -173,12 +173,12 @@ def read_measurements(folder: Path) -> list[Mapping[str, Any]]:
 
 def data_agents(config: LearningConfig, game: Game) -> list[Agent]:
     """Returns the agents that play the training games, one per seat; with opponents, the one to learn from is first."""
-    from moemcts.learn.data.varied import seated
+    from moemcts.learn.data.varied import seat_agents
 
     data = config.data
     player = resolve_agent(data.agent or plugins().player(game), game)
     opponent = resolve_agent(data.against, game) if data.against else None
-    return seated([player], game.spec.num_players, against=opponent, random_plies=data.random_plies)
+    return seat_agents([player], game.spec.num_players, against=opponent, random_plies=data.random_plies)
 
 
 def with_players(config: Config) -> Config:

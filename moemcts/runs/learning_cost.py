@@ -12,7 +12,7 @@ import numpy as np
 from moemcts.game import FloatArray, Game, IntArray, State
 from moemcts.gates import PhaseGate, checked_weights
 from moemcts.learn.schemes.scheme import Scheme
-from moemcts.learn.training.sample_weights import FAINTEST, plies_away
+from moemcts.learn.training.sample_weights import MIN_WEIGHT, plies_to_nearest
 from moemcts.learn.training.stages import PlanStep, Stage, plan
 
 
@@ -58,8 +58,8 @@ class PhaseSample:
         counts = np.array(stage.weights) > 0
         if stage.half_life is None:
             return float(((self.phases > 0) & counts).any(axis=1).mean())
-        away = plies_away(self.games, self.plies, counts[self.phases.argmax(axis=1)])
-        return float(((away >= 0) & (2.0 ** (-away / stage.half_life) >= FAINTEST)).mean())
+        away = plies_to_nearest(self.games, self.plies, counts[self.phases.argmax(axis=1)])
+        return float(((away >= 0) & (2.0 ** (-away / stage.half_life) >= MIN_WEIGHT)).mean())
 
 
 def learning_cost(

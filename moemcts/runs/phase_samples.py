@@ -22,7 +22,7 @@ def check_samples(
 
     Computes nothing but phase weights, which the trainings need too and which are cached beside the samples.
     """
-    from moemcts.learn.training.sample_weights import has_samples, no_samples
+    from moemcts.learn.training.sample_weights import has_samples, no_samples_error
 
     stages = [(stage, gate, arm) for arm, gate in trainings for stage in _partial_stages(arm, gate)]
     if not stages:
@@ -38,7 +38,7 @@ def check_samples(
                     f"start another {run.noun}, with another gate or other cuts on the same samples, --data {data} "
                     "--out OTHER, or with more samples"
                 )
-                raise no_samples(stage, training, gate, arm.gate_name or arm.gate, remedy)
+                raise no_samples_error(stage, training, gate, arm.gate_name or arm.gate, remedy)
 
 
 def _partial_stages(arm: Arm, gate: PhaseGate) -> list[Stage]:

@@ -372,16 +372,16 @@ def _with_precision(config: Config) -> Config:
     training = config.training
     if training.precision != "auto":
         return config
-    from moemcts.learn.training.ranks import device_of, launched
-    from moemcts.learn.training.speed import settled
+    from moemcts.learn.training.ranks import device_of, torchrun_ranks
+    from moemcts.learn.training.speed import resolve_precision
 
-    if launched().size > 1:
+    if torchrun_ranks().size > 1:
         # Timings would differ between processes: when training starts, the first process decides for all.
         return config
     spec = plugins().game(config.game).spec
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
     device = str(device_of(training.device))
-    resolved = settled(training, network, spec.observation_shape, device=device)
+    resolved = resolve_precision(training, network, spec.observation_shape, device=device)
     return config.model_copy(update={"training": resolved})
 
 

@@ -47,7 +47,7 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     datasets = _open_datasets(_folders(config, own), game)
     training = datasets["training"]
     if config.is_given and config.samples:
-        training = training.some_games(config.samples)
+        training = training.sample_games(config.samples)
     return Sources(training, datasets.get("validation"), datasets.get("test"))
 
 
@@ -71,11 +71,11 @@ def _open_datasets(folders: Mapping[str, Path], game: Game) -> dict[str, Dataset
 
 def _check_apart(folders: Mapping[str, Path]) -> None:
     """Raises UsageError if two datasets begin with the same games, whatever their sizes."""
-    from moemcts.learn.data.shards import played_by, read_manifest
+    from moemcts.learn.data.shards import played_game_ids, read_manifest
 
     first_use: dict[str, str] = {}
     for kind, folder in folders.items():
-        for played in played_by(read_manifest(folder)):
+        for played in played_game_ids(read_manifest(folder)):
             if played in first_use:
                 _, agents, seed = json.loads(played)
                 raise UsageError(
@@ -91,7 +91,7 @@ def _open(folder: Path, game: Game) -> Dataset:
 
     written = game_of_dataset(folder, game)
     dataset = Dataset.open(folder, written)
-    return dataset if written is game else dataset.seen_as(game)
+    return dataset if written is game else dataset.encoded_by(game)
 
 
 def game_of_dataset(folder: Path, game: Game) -> Game:
@@ -99,13 +99,13 @@ def game_of_dataset(folder: Path, game: Game) -> Game:
 
     In the latter case the dataset may not match the game.
     """
-    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+    from moemcts.learn.fingerprint import differ_only_in_planes, encoding_fingerprint
 
     manifest = read_toml(folder / MANIFEST)
     if manifest.get("encoding") != encoding_fingerprint(game):
         with contextlib.suppress(UsageError):
             written = plugins().game(str(manifest.get("game", "")))
-            if stored_alike(written, game):
+            if differ_only_in_planes(written, game):
                 return written
     return game
 

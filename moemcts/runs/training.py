@@ -167,9 +167,9 @@ class Training(Run[TrainingConfig]):
 
     def _load(self, folder: Path) -> ExpertSet:
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.training.ranks import device_here
+        from moemcts.learn.training.ranks import device_or_cpu
 
-        return load_experts(folder, self.game, plugins(), device=device_here(self.config.training.device))
+        return load_experts(folder, self.game, plugins(), device=device_or_cpu(self.config.training.device))
 
     def _train(self, advance: Advance) -> None:
         def on_progress(state: TrainingProgress) -> None:

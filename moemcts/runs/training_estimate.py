@@ -88,7 +88,7 @@ def _sample_phases(training: Training, sampled: GameStatistics | None) -> tuple[
     """Returns the phases of some positions, and some of these positions."""
     if sampled is not None:
         return PhaseSample.of(training.gate, training.game, sampled.games), sampled.states
-    part = training.sources().training.some_games(PHASE_SAMPLES)
+    part = training.sources().training.sample_games(PHASE_SAMPLES)
     rows = np.arange(len(part))
     views = part.views(rows)
     phases = PhaseSample(games=part.games(), plies=views.plies(), phases=np.asarray(training.gate.weights(views)))

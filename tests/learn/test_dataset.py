@@ -13,7 +13,7 @@ from moemcts.game import Packed
 from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset, epoch_rows
 from moemcts.learn.data.records import Records, Visits
-from moemcts.learn.data.verified import NAME, Verified
+from moemcts.learn.data.verified import NAME, VerifiedFiles
 
 
 @pytest.fixture(scope="module")
@@ -156,4 +156,4 @@ def test_unfinished_data_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_remembered_of_files_and_is_none_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("[" * 100_000)
-    assert not Verified(tmp_path).knows(tmp_path / NAME, "")
+    assert not VerifiedFiles(tmp_path).is_verified(tmp_path / NAME, "")

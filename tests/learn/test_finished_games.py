@@ -23,7 +23,7 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.generation import generate
 from moemcts.learn.data.records import Records
-from moemcts.learn.data.varied import seated
+from moemcts.learn.data.varied import seat_agents
 from moemcts.plugins import plugins
 from moemcts.runs import ExperimentConfig
 from moemcts.runs.learning import play_games
@@ -44,9 +44,9 @@ SETTINGS: dict[str, tuple[Callable[[], Sequence[Agent]], dict[str, Any]]] = {
     "searching": (lambda: [searching()] * 2, {}),
     "a share of the positions": (lambda: [searching()] * 2, {"keep": 0.2, "num_samples": 40}),
     "the first agent alone": (lambda: [searching(), RandomAgent()], {"only_first": True, "num_samples": 100}),
-    "random plies": (lambda: seated([searching()], 2, random_plies=3), {}),
+    "random plies": (lambda: seat_agents([searching()], 2, random_plies=3), {}),
     "all of these": (
-        lambda: seated([searching()], 2, against=RandomAgent(), random_plies=2),
+        lambda: seat_agents([searching()], 2, against=RandomAgent(), random_plies=2),
         {"keep": 0.5, "only_first": True, "num_samples": 50},
     ),
 }

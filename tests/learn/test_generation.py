@@ -17,7 +17,7 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.shards import read_shards
-from moemcts.learn.data.varied import Varied, seated
+from moemcts.learn.data.varied import RandomStartAgent, seat_agents
 from moemcts.search.playouts import PlayoutAgent
 from moemcts.store import read_toml, write_toml
 
@@ -311,7 +311,7 @@ def test_the_decisions_of_one_agent_alone_in_every_seat(tmp_path: Path) -> None:
 
 
 def after_random_plies(folder: Path, num_samples: int = 60, **options: Any) -> Path:
-    agents = seated([GreedyAgent()], 2, random_plies=3)
+    agents = seat_agents([GreedyAgent()], 2, random_plies=3)
     return generate(TicTacToe(), agents, num_samples, seed=3, out=folder, games_per_shard=10, **options)
 
 
@@ -327,12 +327,12 @@ def test_plies_at_random_are_no_samples(tmp_path: Path, options: dict[str, Any])
 
 def test_games_that_begin_at_random_are_played_as_if_that_was_learned_from_too(tmp_path: Path) -> None:
     class Whole(GreedyAgent):
-        """Draws what `Varied` draws, and is learned from throughout."""
+        """Draws what `RandomStartAgent` draws, and is learned from throughout."""
 
         name = "greedy after 3 random plies"
 
         def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-            return Varied(GreedyAgent(), 3).act(views, seats)
+            return RandomStartAgent(GreedyAgent(), 3).act(views, seats)
 
     generate(TicTacToe(), [Whole()] * 2, 200, seed=3, out=tmp_path / "whole", games_per_shard=10)
     whole = Dataset.open(tmp_path / "whole", TicTacToe())
@@ -361,11 +361,11 @@ def test_a_dataset_whose_plies_at_random_are_samples_is_read_but_not_gone_on_wit
 
 
 def test_games_without_a_sample_come_to_an_end(tmp_path: Path) -> None:
-    agents = seated([RandomAgent()], 2, random_plies=9)
+    agents = seat_agents([RandomAgent()], 2, random_plies=9)
     with pytest.raises(MoemctsError, match=r"no sample from 1,000 games of tictactoe: .* after 9 random plies; use"):
         generate(TicTacToe(), agents, 10, seed=3, out=tmp_path / "none", games_per_shard=250)
     # As is said: with fewer random plies the same folder serves.
-    agents = seated([RandomAgent()], 2, random_plies=2)
+    agents = seat_agents([RandomAgent()], 2, random_plies=2)
     generate(TicTacToe(), agents, 10, seed=3, out=tmp_path / "none", games_per_shard=250)
     assert len(Dataset.open(tmp_path / "none", TicTacToe())) == 10
     # A small share of the positions is another matter: a sample comes in the end.

@@ -190,7 +190,7 @@ def test_bf16_nearly_computes_the_network(
     # The largest error seen is 0.03; float32 would be within 1e-5.
     error, tolerance = CHECKS["bf16"]
     assert 1e-5 < error(expected, found) < tolerance
-    assert fidelity.fidelity(expected, found, np.ones_like(expected.logits, np.bool_)).is_kept
+    assert fidelity.fidelity(expected, found, np.ones_like(expected.logits, np.bool_)).keeps_policy
 
 
 def test_one_number_out_of_many_that_lost_its_digits_is_no_other_network() -> None:

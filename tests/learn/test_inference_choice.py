@@ -29,12 +29,12 @@ from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference import choice, fidelity, measurement
 from moemcts.learn.inference.backends import BACKENDS, PAIRS
-from moemcts.learn.inference.choice import Choice, Networks, choose, remembered
+from moemcts.learn.inference.choice import Choice, Networks, cached_measurements, choose
 from moemcts.learn.inference.evaluators import Inference, resolve
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.learn.inference.measurement import SIZES, measure
-from moemcts.learn.inference.positions import Positions, Sample, usual_positions
+from moemcts.learn.inference.positions import Positions, Sample, default_positions
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.weights import network_state, state_digest
@@ -70,8 +70,8 @@ def test_the_choice_is_measured_once_and_remembered(own_cache: Path, monkeypatch
     monkeypatch.setattr(choice, "measure", fail)
     assert choose_backend(network, (2, 3, 3)) == first
     assert choose_backend(trained_network(), (2, 3, 3)).rates == first.rates, "other weights are as fast"
-    assert [entry["rates"] for entry in remembered()] == [first.rates]
-    assert remembered()[0]["network"].endswith("weights on 2 x 3 x 3")
+    assert [entry["rates"] for entry in cached_measurements()] == [first.rates]
+    assert cached_measurements()[0]["network"].endswith("weights on 2 x 3 x 3")
     with pytest.raises(AssertionError, match="measured again"):
         choose_backend(trained_network(channels=8), (2, 3, 3))
     path.write_text("{")
@@ -117,11 +117,11 @@ def test_rates_of_a_busy_machine_are_measured_twice_and_not_remembered(
     monkeypatch.setattr(choice, "measure", lambda *_, **__: next(answers))
     found = choose_backend(trained_network(), (2, 3, 3))
     assert found.rates == {"torch": {1: 536.7, 8: 60.0, 64: 900.0}}
-    assert remembered() == []
+    assert cached_measurements() == []
     assert not own_cache.exists()
     monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
     assert choose_backend(trained_network(), (2, 3, 3)).rates == RATES
-    assert [entry["rates"] for entry in remembered()] == [RATES]
+    assert [entry["rates"] for entry in cached_measurements()] == [RATES]
 
 
 def test_a_machine_that_was_busy_for_a_moment_is_measured_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_a_machine_that_was_busy_for_a_moment_is_measured_once_more(monkeypatch:
     answers = iter([DISTURBED, second])
     monkeypatch.setattr(choice, "measure", lambda *_, **__: next(answers))
     choose_backend(trained_network(), (2, 3, 3))
-    assert [entry["rates"] for entry in remembered()] == [{"torch": {1: 536.7, 8: 600.0, 64: 900.0}}]
+    assert [entry["rates"] for entry in cached_measurements()] == [{"torch": {1: 536.7, 8: 600.0, 64: 900.0}}]
 
 
 def test_rates_of_a_busy_machine_that_were_remembered_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +137,10 @@ def test_rates_of_a_busy_machine_that_were_remembered_are_measured_again(monkeyp
     with monkeypatch.context() as context:
         context.setattr(choice, "DISTURBED", np.inf)
         choose_backend(trained_network(), (2, 3, 3))
-    assert [entry["rates"] for entry in remembered()] == [DISTURBED]
+    assert [entry["rates"] for entry in cached_measurements()] == [DISTURBED]
     monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
     assert choose_backend(trained_network(), (2, 3, 3)).rates == RATES
-    assert [entry["rates"] for entry in remembered()] == [RATES]
+    assert [entry["rates"] for entry in cached_measurements()] == [RATES]
 
 
 def test_a_device_that_is_neither_a_cpu_nor_a_gpu_of_cuda_is_measured_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_fewer_digits_are_taken_only_where_they_keep_the_policy(
     assert str(found.inference) == expected
     assert set(found.fidelities) == {"torch bf16"}
     judged = found.fidelities["torch bf16"]
-    assert judged.is_kept == (expected == "torch bf16")
+    assert judged.keeps_policy == (expected == "torch bf16")
     assert 0 < judged.value < 0.01
     assert 0 <= judged.kl < 0.005
 
@@ -178,12 +178,12 @@ def test_what_was_found_on_some_positions_says_nothing_of_others(monkeypatch: py
         subject = Networks(networks=[network], observation_shape=(2, 3, 3), positions=lambda: positions)
         return choose(subject, batch_size=8)
 
-    single, thirds_of_it = (usual_positions(game, gate, RandomAgent()) for gate in (SinglePhase(), thirds()))
+    single, thirds_of_it = (default_positions(game, gate, RandomAgent()) for gate in (SinglePhase(), thirds()))
     found = chosen(single).fidelities
-    assert chosen(usual_positions(game, SinglePhase(), RandomAgent())).fidelities == found
+    assert chosen(default_positions(game, SinglePhase(), RandomAgent())).fidelities == found
     assert drawn == [single.id]
     chosen(thirds_of_it)
-    chosen(usual_positions(game, SinglePhase(), Named(RandomAgent(), "another")))
+    chosen(default_positions(game, SinglePhase(), Named(RandomAgent(), "another")))
     assert len(drawn) == len(set(drawn)) == 3
 
 
@@ -194,7 +194,7 @@ def test_fidelity_is_by_the_formulas_and_does_not_mind_which_of_two_equal_moves_
     found = fidelity.fidelity(ours, theirs, legal)
     assert found.regret == pytest.approx((0 + 0.4) / 2, abs=1e-6)
     assert (found.top1, found.value) == (0, pytest.approx(0.2))
-    assert not found.is_kept
+    assert not found.keeps_policy
 
 
 def test_an_expert_is_judged_on_the_positions_of_its_own_phase() -> None:
@@ -223,7 +223,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypa
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert choose_backend(trained_network(), (2, 3, 3)).inference.backend in BACKENDS
-    assert remembered() == []
+    assert cached_measurements() == []
 
 
 def test_a_measurement_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +294,7 @@ def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
     from moemcts.naming import is_more_specific, resolve_agent
 
     def judged(game: Any) -> Sample:
-        return usual_positions(game, thirds(), RandomAgent())
+        return default_positions(game, thirds(), RandomAgent())
 
     save(tmp_path)
     game = TicTacToe()

@@ -57,5 +57,5 @@ def test_fewer_different_points_than_clusters_are_an_error(num_clusters: int) ->
 @pytest.mark.filterwarnings("error")
 def test_no_cluster_is_left_without_points(monkeypatch: pytest.MonkeyPatch) -> None:
     # Nothing is near the last centre, and what is farthest from its own is all that the second one has.
-    monkeypatch.setattr(kmeans_module, "_start", lambda *_: np.array([[0.5], [50.0], [1000.0]]))
+    monkeypatch.setattr(kmeans_module, "_initial_centres", lambda *_: np.array([[0.5], [50.0], [1000.0]]))
     assert sorted(kmeans(np.array([[0.0], [1.0], [100.0]]), 3, 0).members.tolist()) == [0, 1, 2]

@@ -6,7 +6,7 @@ import pytest
 
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.loss_monitor import LossMonitor
-from moemcts.learn.training.schedule import cosine, one_cycle, pace
+from moemcts.learn.training.schedule import cosine, one_cycle, schedule_values
 
 
 def judged(losses: list[float], **settings: object) -> tuple[list[str], LossMonitor]:
@@ -54,7 +54,9 @@ def test_cosine_warms_up_falls_and_stays() -> None:
 
 
 def test_momentum_is_opposite_to_the_learning_rate() -> None:
-    steps = [pace("cosine", step, 100, learning_rate=0.05, momentum=0.95, min_momentum=0.8) for step in range(100)]
+    steps = [
+        schedule_values("cosine", step, 100, learning_rate=0.05, momentum=0.95, min_momentum=0.8) for step in range(100)
+    ]
     highest = max(steps, key=lambda now: now.learning_rate)
     assert highest.momentum == pytest.approx(0.8, abs=1e-3)
     assert steps[-1].momentum == pytest.approx(0.95)

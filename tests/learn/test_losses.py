@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from moemcts.learn.networks.outputs import Outputs, value_of
 from moemcts.learn.training.cross_entropy import PolicyTargets, policy_loss
 from moemcts.learn.training.losses import Losses, Targets, sample_losses, total_loss
-from moemcts.learn.training.schedule import FINAL, one_cycle, pace
+from moemcts.learn.training.schedule import FINAL, one_cycle, schedule_values
 
 SHARES = {"policy": 0.988, "value": 0.01, "wdl": 0.01, "plies": 0.002}
 """CrazyAra's (QueensGambit/CrazyAra, train_config.py)."""
@@ -206,7 +206,7 @@ def test_one_cycle_has_the_published_corners() -> None:
 @given(st.integers(1, 300), st.floats(1e-5, 1.0))
 def test_momentum_is_low_where_the_learning_rate_is_high(num_steps: int, rate: float) -> None:
     paces = [
-        pace("one_cycle", step, num_steps, learning_rate=rate, momentum=0.95, min_momentum=0.8)
+        schedule_values("one_cycle", step, num_steps, learning_rate=rate, momentum=0.95, min_momentum=0.8)
         for step in range(num_steps)
     ]
     for p in paces:
@@ -216,5 +216,7 @@ def test_momentum_is_low_where_the_learning_rate_is_high(num_steps: int, rate: f
 
 
 def test_constant_is_constant() -> None:
-    paces = {pace("constant", step, 9, learning_rate=0.1, momentum=0.9, min_momentum=0.8) for step in range(9)}
+    paces = {
+        schedule_values("constant", step, 9, learning_rate=0.1, momentum=0.9, min_momentum=0.8) for step in range(9)
+    }
     assert paces == {(0.1, 0.9)}

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from learning_games import make_data, thirds
 
 from moemcts.learn.schemes.catalogue import Distance
-from moemcts.learn.training.sample_weights import has_samples, plies_away, sample_weights
+from moemcts.learn.training.sample_weights import has_samples, plies_to_nearest, sample_weights
 from moemcts.learn.training.stages import Stage
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30), st.booleans()), min_size=1, max_size=40))
 def test_plies_away_is_the_nearest_of_the_same_game(samples: list[tuple[int, int, bool]]) -> None:
     games, plies, inside = (np.array(column) for column in zip(*samples, strict=True))
-    for i, found in enumerate(plies_away(games, plies, inside.astype(bool))):
+    for i, found in enumerate(plies_to_nearest(games, plies, inside.astype(bool))):
         near = [abs(plies[i] - plies[j]) for j in range(len(samples)) if games[j] == games[i] and inside[j]]
         assert found == (min(near) if near else -1)
 

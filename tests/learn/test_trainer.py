@@ -23,9 +23,9 @@ from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import Distance, GeneralFirst, Separated, Single, Weighted
 from moemcts.learn.training.metrics_log import MetricsLog, read_times
 from moemcts.learn.training.progress import Progress
-from moemcts.learn.training.ranks import device_here
+from moemcts.learn.training.ranks import device_or_cpu
 from moemcts.learn.training.sample_weights import sample_weights
-from moemcts.learn.training.schedule import ScheduleName, pace
+from moemcts.learn.training.schedule import ScheduleName, schedule_values
 from moemcts.learn.training.stage_state import StageState
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trainer
@@ -397,14 +397,14 @@ def test_a_device_that_is_not_there_is_misuse(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: num_gpus)
     with pytest.raises(UsageError, match=line):
         Trainer(config(device=name))
-    assert device_here(name) == "cpu"
+    assert device_or_cpu(name) == "cpu"
 
 
 def test_devices_that_are_there_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert device_here("cpu") == "cpu"
+    assert device_or_cpu("cpu") == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert [device_here(name) for name in ("cuda", "cuda:1", "auto")] == ["cuda", "cuda:1", "cuda"]
+    assert [device_or_cpu(name) for name in ("cuda", "cuda:1", "auto")] == ["cuda", "cuda:1", "cuda"]
 
 
 def test_a_game_with_dice_is_learned_from(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_a_held_out_loss_that_is_no_number_is_named_without_a_spike_to_compare_w
 def test_momentum_never_rises_above_its_highest(schedule: ScheduleName) -> None:
     for momentum in (0.0, 0.7, 0.95):
         found = [
-            pace(schedule, step, 100, learning_rate=0.1, momentum=momentum, min_momentum=0.8).momentum
+            schedule_values(schedule, step, 100, learning_rate=0.1, momentum=momentum, min_momentum=0.8).momentum
             for step in range(100)
         ]
         assert max(found) == pytest.approx(momentum)

@@ -16,7 +16,7 @@ from moemcts.errors import ForeignData, MoemctsError
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training import compiling, speed
 from moemcts.learn.training.progress import Progress
-from moemcts.learn.training.speed import Way, best_way
+from moemcts.learn.training.speed import ComputeMode, fastest_mode
 from moemcts.learn.training.stage import StageRun
 from moemcts.learn.training.trainer import Trained, Trainer
 from moemcts.runs.settings import MatchConfig
@@ -74,24 +74,31 @@ def test_a_network_learns_the_same_in_either_layout(data: Dataset, tmp_path: Pat
     assert second.measurement["validation"]["loss"] == pytest.approx(first.measurement["validation"]["loss"], rel=1e-4)
 
 
-RATES = {Way("float32", False): 100.0, Way("float32", True): 104.0, Way("bf16", False): 119.0, Way("bf16", True): 100.0}
+RATES = {
+    ComputeMode("float32", False): 100.0,
+    ComputeMode("float32", True): 104.0,
+    ComputeMode("bf16", False): 119.0,
+    ComputeMode("bf16", True): 100.0,
+}
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, Way("float32", False)),
-        ({Way("float32", True): 106.0}, Way("float32", True)),
-        ({Way("bf16", True): 130.0}, Way("bf16", True)),
-        ({Way("bf16", False): 121.0}, Way("bf16", False)),
-        ({Way("float32", True): 110.0, Way("bf16", True): 130.0}, Way("float32", True)),
+        ({}, ComputeMode("float32", False)),
+        ({ComputeMode("float32", True): 106.0}, ComputeMode("float32", True)),
+        ({ComputeMode("bf16", True): 130.0}, ComputeMode("bf16", True)),
+        ({ComputeMode("bf16", False): 121.0}, ComputeMode("bf16", False)),
+        ({ComputeMode("float32", True): 110.0, ComputeMode("bf16", True): 130.0}, ComputeMode("float32", True)),
     ],
 )
-def test_a_way_is_taken_that_is_worth_what_it_changes(changes: dict[Way, float], expected: Way) -> None:
-    assert best_way(RATES | changes) == expected
-    assert best_way({Way("float32", False): 1.0}) == Way("float32", False)
-    assert best_way({Way("bf16", True): 1.0}) == Way("bf16", True), "the memory is full with float32"
-    assert best_way({}) == Way("float32", False)
+def test_a_way_is_taken_that_is_worth_what_it_changes(changes: dict[ComputeMode, float], expected: ComputeMode) -> None:
+    assert fastest_mode(RATES | changes) == expected
+    assert fastest_mode({ComputeMode("float32", False): 1.0}) == ComputeMode("float32", False)
+    assert fastest_mode({ComputeMode("bf16", True): 1.0}) == ComputeMode("bf16", True), (
+        "the memory is full with float32"
+    )
+    assert fastest_mode({}) == ComputeMode("float32", False)
 
 
 @pytest.mark.parametrize(("device", "shares", "num_rows"), [("cpu", 1, 128), ("cuda", 1, 2048), ("cuda:1", 4, 512)])
@@ -100,13 +107,15 @@ def test_a_gpu_is_tried_with_as_many_samples_as_a_step_has(
 ) -> None:
     tried: list[tuple[int, str]] = []
 
-    def measured(network: nn.Module, shape: Any, rows: int, threads: int, where: str) -> dict[Way, float]:
+    def measured(network: nn.Module, shape: Any, rows: int, threads: int, where: str) -> dict[ComputeMode, float]:
         tried.append((rows, where))
         return RATES
 
-    monkeypatch.setattr(speed, "measure_ways", measured)
+    monkeypatch.setattr(speed, "measure_modes", measured)
     wanted = config(batch_size=2048, precision="auto")
-    assert speed.settled(wanted, small_network(), (2, 3, 3), device=device, shares=shares).precision == "float32"
+    assert (
+        speed.resolve_precision(wanted, small_network(), (2, 3, 3), device=device, shares=shares).precision == "float32"
+    )
     assert tried == [(num_rows, device)]
 
 
@@ -114,14 +123,14 @@ def test_what_is_left_of_steps_is_counted_as_theirs(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a GPU, which is only waited for where numbers are asked for."""
-    check = StageRun._check
+    check = StageRun._check_losses
     waiting = 0.05
 
     def slow(stage: StageRun) -> None:
         time.sleep(waiting * bool(stage._learner.num_pending))
         check(stage)
 
-    monkeypatch.setattr(StageRun, "_check", slow)
+    monkeypatch.setattr(StageRun, "_check_losses", slow)
     wanted = config(epochs=1, validation_interval=4, save_interval=2)
     Trainer(wanted).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
     timings = [json.loads(line) for line in (tmp_path / "timings.jsonl").read_text().splitlines()]
@@ -135,20 +144,22 @@ def test_auto_is_tried_once_and_kept_when_a_training_goes_on(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = small_network()
-    rates = speed.measure_ways(before, (2, 3, 3), 8, 1)
-    assert set(rates) == set(speed.WAYS)
+    rates = speed.measure_modes(before, (2, 3, 3), 8, 1)
+    assert set(rates) == set(speed.COMPUTE_MODES)
     assert same_weights(before, small_network()), "what is tried is a copy"
 
     def fit(where: str, **changes: Any) -> Trained:
         return Trainer(config(epochs=1, **changes)).fit(small_network(), data, thirds(), EVERYTHING, tmp_path / where)
 
-    monkeypatch.setattr(speed, "measure_ways", lambda *_: {Way("float32", False): 1.0, Way("bf16", True): 2.0})
+    monkeypatch.setattr(
+        speed, "measure_modes", lambda *_: {ComputeMode("float32", False): 1.0, ComputeMode("bf16", True): 2.0}
+    )
     found = fit("auto", precision="auto")
     kept = json.loads((tmp_path / "auto" / "identity.json").read_text())["config"]
     assert (kept["precision"], kept["channels_last"]) == ("bf16", True)
     named = fit("named", precision="bf16", channels_last=True)
     assert same_weights(found.network, named.network)
-    monkeypatch.setattr(speed, "measure_ways", lambda *_: {Way("float32", False): 1.0})
+    monkeypatch.setattr(speed, "measure_modes", lambda *_: {ComputeMode("float32", False): 1.0})
     assert fit("auto", precision="auto").measurement == found.measurement
     with pytest.raises(ForeignData, match="precision"):
         fit("auto", precision="float32")
@@ -158,8 +169,8 @@ def test_a_network_is_compiled_where_the_whole_training_is_quicker(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     costs = compiling.Costs(plain=0.3, compiled=0.24, compiling=60.0)
-    assert [costs.pays(steps) for steps in (100, 1300, 1400, 10_000)] == [False, False, True, True]
-    assert not compiling.Costs(plain=0.3, compiled=0.29, compiling=0.0).pays(10_000)
+    assert [costs.pays_off(steps) for steps in (100, 1300, 1400, 10_000)] == [False, False, True, True]
+    assert not compiling.Costs(plain=0.3, compiled=0.29, compiling=0.0).pays_off(10_000)
 
     monkeypatch.setattr(torch, "compile", lambda forward: forward)
     for plain, expected in ((1e6, True), (1.0, False)):
@@ -175,7 +186,7 @@ def test_a_network_is_compiled_where_the_whole_training_is_quicker(
 def test_a_short_training_tries_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", lambda forward: pytest.fail)
     costs = compiling.measure_compiling(
-        small_network(), (2, 3, 3), 8, 1, Way("float32", False), device=torch.device("cpu"), least=600.0
+        small_network(), (2, 3, 3), 8, 1, ComputeMode("float32", False), device=torch.device("cpu"), least=600.0
     )
     assert costs is None
 

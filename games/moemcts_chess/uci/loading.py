@@ -158,7 +158,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     """Returns the experts, and the game with their encodings."""
     from moemcts.agents import RandomAgent
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.inference.positions import usual_positions
+    from moemcts.learn.inference.positions import default_positions
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
 
@@ -173,7 +173,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
         options.precision,
         batch_size=options.number("Batch_Size"),
         device=options.device,
-        positions=lambda: usual_positions(game, loaded.gate, RandomAgent()),
+        positions=lambda: default_positions(game, loaded.gate, RandomAgent()),
     ).inference
     routing = ROUTINGS[options.text("Expert_Routing")]
     return game, loaded.expert_set(inference, device=options.device, routing=routing)

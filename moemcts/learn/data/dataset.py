@@ -93,7 +93,7 @@ class Dataset:
 
     def games(self) -> IntArray:
         """Returns the game number of each sample, `[N]`."""
-        return np.asarray(self._samples.game[self._rows], dtype=np.int64)
+        return np.asarray(self._samples.game_numbers[self._rows], dtype=np.int64)
 
     def plies_to_end(self) -> IntArray:
         """Returns the number of plies from each position to the end of its game, `[N]`."""
@@ -150,24 +150,24 @@ class Dataset:
         is_held_out = np.isin(self.games(), held_out)
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
-    def seen_as(self, game: Game) -> Dataset:
+    def encoded_by(self, game: Game) -> Dataset:
         """Returns the samples as encoded by another game, which must store positions as this one does."""
         other = self.take(np.arange(len(self)))
         other.game, other._phase_weights = game, {}
-        other._samples = self._samples.seen_as(game)
+        other._samples = self._samples.encoded_by(game)
         return other
 
-    def some_games(self, num_samples: int) -> Dataset:
+    def sample_games(self, num_samples: int) -> Dataset:
         """Returns randomly drawn whole games with about `num_samples` samples in total, or all if there are fewer.
 
         The draw is always the same; a smaller number draws a subset of the games of a larger one.
         """
         games, counts = np.unique(self.games(), return_counts=True)
         order = np.random.default_rng(len(games)).permutation(len(games))
-        enough = int(np.searchsorted(np.cumsum(counts[order]), num_samples)) + 1
-        if enough >= len(games):
+        num_games = int(np.searchsorted(np.cumsum(counts[order]), num_samples)) + 1
+        if num_games >= len(games):
             return self
-        part = self.take(np.flatnonzero(np.isin(self.games(), games[order[:enough]])))
+        part = self.take(np.flatnonzero(np.isin(self.games(), games[order[:num_games]])))
         part.id = f"{self.id}, {num_samples} samples"
         return part
 
@@ -248,31 +248,33 @@ def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
 
 
 class _Samples:
-    """Joined shards: per-sample arrays in memory, positions where they are."""
+    """Joined shards: per-sample arrays in memory, positions where the shards have them."""
 
-    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights, targets: FloatArray | None) -> None:
+    def __init__(
+        self, game: Game, shards: Sequence[Records], phase_weights: PhaseWeights, targets: FloatArray | None
+    ) -> None:
         arrays = {name: np.concatenate([getattr(shard, name) for shard in shards]) for name in PER_SAMPLE}
         self.player, self.action = arrays["player"], arrays["action"]
-        self.returns, self.game = arrays["returns"], arrays["game"]
+        self.returns, self.game_numbers = arrays["returns"], arrays["game"]
         self.plies_to_end, self._position = arrays["plies_to_end"], arrays["position"]
         self.num_samples = len(self.action)
         self.targets = targets
         self.visits, self.values = join_visits(shards), join_values(shards)
-        self._rules = game
-        self._kept = kept
+        self._game = game
+        self._phase_weights = phase_weights
         self._data = [shard.positions.data for shard in shards]
         self._offsets = [np.require(shard.positions.offsets, np.int64, "A") for shard in shards]
         self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
 
-    def seen_as(self, game: Game) -> _Samples:
+    def encoded_by(self, game: Game) -> _Samples:
         """Returns the same samples as encoded by another game."""
         other = copy.copy(self)
-        other._rules = game
+        other._game = game
         return other
 
     def views(self, samples: IntArray) -> Views:
         """Returns the views of samples, in that order."""
-        return self._rules.unpack(self.positions(samples), np.asarray(self.player[samples], dtype=np.int64))
+        return self._game.unpack(self.positions(samples), np.asarray(self.player[samples], dtype=np.int64))
 
     def positions(self, samples: IntArray) -> Packed:
         """Returns the packed positions of samples, in that order."""
@@ -281,4 +283,4 @@ class _Samples:
 
     def phase_weights(self, gate: PhaseGate, fingerprint: str) -> FloatArray:
         """Returns the phase weights of all samples, `[N, K]`."""
-        return self._kept.of(gate, fingerprint, self.num_samples, self.views)
+        return self._phase_weights.of(gate, fingerprint, self.num_samples, self.views)

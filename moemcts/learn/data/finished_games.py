@@ -52,8 +52,8 @@ class FinishedGames:
 
     def num_samples(self, first: int) -> int:
         """Returns the number of samples of consecutive games from a number on, up to the first missing game."""
-        there = itertools.takewhile(self.records.__contains__, itertools.count(first))
-        return sum(len(self.records[number]) for number in there)
+        consecutive = itertools.takewhile(self.records.__contains__, itertools.count(first))
+        return sum(len(self.records[number]) for number in consecutive)
 
     def add(self, number: int, records: Records) -> None:
         """Adds a game that is over."""
@@ -65,9 +65,9 @@ class FinishedGames:
     def end_round(self) -> None:
         """Writes finished games to disk if they would wait too long for the end of the next round."""
         now = time.monotonic()
-        next_ends = now + now - self._round_began
+        next_round_ends = now + (now - self._round_began)
         self._round_began = now
-        if self._unwritten and next_ends - self._unwritten_since >= SECONDS_UNWRITTEN:
+        if self._unwritten and next_round_ends - self._unwritten_since >= SECONDS_UNWRITTEN:
             self.save()
 
     def save(self) -> None:

@@ -16,7 +16,7 @@ from moemcts.game import Game, Player, first_state
 from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import REQUESTED_SAMPLES, ShardWriter
-from moemcts.learn.data.varied import plies_at_random
+from moemcts.learn.data.varied import num_random_plies
 from moemcts.learn.threads import torch_threads
 from moemcts.play import Step, Table, play, seats_of
 from moemcts.store import MANIFEST, read_toml
@@ -38,10 +38,10 @@ def generate(
 ) -> Path:
     """Plays games, one agent per seat, until exactly `num_samples` decisions are on disk; returns `out`.
 
-    All decisions of active players are logged except forced ones and random ones of a `Varied` agent. With `keep` below
-    1, only a random share of the positions is logged: the same number of samples then comes from more games, whose
-    results are the value targets. With `only_first`, only decisions of the first agent are logged, and all agents move
-    on by a seat from game to game.
+    All decisions of active players are logged except forced ones and random ones of a `RandomStartAgent`. With `keep`
+    below 1, only a random share of the positions is logged: the same number of samples then comes from more games,
+    whose results are the value targets. With `only_first`, only decisions of the first agent are logged, and all agents
+    move on by a seat from game to game.
 
     Games are played `parallel_games` at a time, with each agent deciding in all of them at once. They depend only on
     the seed and their number, not on how many are played at once. Shard `i` holds the games from `i * games_per_shard`.
@@ -62,21 +62,21 @@ def generate(
     }
     source |= {"keep": keep} if keep < 1 else {}
     source |= {"only_first": True} if only_first else {}
-    begun = _begun(out)
-    if any(first_plies := [plies_at_random(agent) for agent in agents]):
-        _check_random(out, begun, source)
+    existing = _read_source(out)
+    if any(first_plies := [num_random_plies(agent) for agent in agents]):
+        _check_no_random_samples(out, existing, source)
         source[FIRST_PLY] = first_plies
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
-    if begun and begun.get(REQUESTED_SAMPLES) != num_samples:
+    if existing and existing.get(REQUESTED_SAMPLES) != num_samples:
         _check_enough(out, writer, num_samples, games_per_shard)
         # Saved at once: a later call with the former number is then checked too, and drops no games played from here
         # on.
         writer.save()
-    games = _Source(game, agents, seed, keep, only_first)
+    games = _GameSource(game, agents, seed, keep, only_first)
     for shard in range(writer.num_shards):
         # Left over from a kill between writing a shard and removing its games.
         shutil.rmtree(_games_folder(out, shard), ignore_errors=True)
-    num_without = 0
+    num_empty_games = 0
     while writer.num_samples < num_samples:
         before = writer.num_samples
         numbers = range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard)
@@ -87,13 +87,13 @@ def generate(
             )
             add = writer.append if before + len(records) < num_samples else writer.finish
             add(records)
-        num_without = 0 if len(records) else num_without + games_per_shard
-        if num_without * keep >= MAX_EMPTY_GAMES:
+        num_empty_games = 0 if len(records) else num_empty_games + games_per_shard
+        if num_empty_games * keep >= MAX_EMPTY_GAMES:
             if not writer.num_samples:
                 # Nothing is lost, and the folder is free for other settings.
                 (out / MANIFEST).unlink(missing_ok=True)
             raise MoemctsError(
-                f"no sample from {num_without:,} games of {game.spec.name}: expected decisions between several "
+                f"no sample from {num_empty_games:,} games of {game.spec.name}: expected decisions between several "
                 "actions"
                 + (f" after {max(first_plies)} random plies; use fewer random plies" if any(first_plies) else "")
             )
@@ -116,23 +116,23 @@ def _games_folder(out: Path, shard: int) -> Path:
     return out / f"shard-{shard:05d}.games"
 
 
-def _begun(out: Path) -> dict[str, Any]:
+def _read_source(out: Path) -> dict[str, Any]:
     """Returns the source of the samples that a folder already holds; empty if it holds none."""
-    found = read_toml(out / MANIFEST).get("source") if (out / MANIFEST).exists() else None
-    return dict(found) if isinstance(found, Mapping) else {}
+    source = read_toml(out / MANIFEST).get("source") if (out / MANIFEST).exists() else None
+    return dict(source) if isinstance(source, Mapping) else {}
 
 
 def _check_enough(out: Path, writer: ShardWriter, num_samples: int, games_per_shard: int) -> None:
     """Raises UsageError if there are more samples than requested."""
     finished = FinishedGames(_games_folder(out, writer.num_shards), writer.head)
-    there = writer.num_samples + finished.num_samples(writer.num_shards * games_per_shard)
-    if num_samples < there:
-        raise UsageError(f"expected at least {there} samples, which {out} already has, got {num_samples}")
+    num_existing = writer.num_samples + finished.num_samples(writer.num_shards * games_per_shard)
+    if num_samples < num_existing:
+        raise UsageError(f"expected at least {num_existing} samples, which {out} already has, got {num_samples}")
 
 
-def _check_random(out: Path, begun: Mapping[str, Any], source: Mapping[str, Any]) -> None:
+def _check_no_random_samples(out: Path, existing: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     """Raises ForeignData if `out` holds a dataset whose samples include plies at random."""
-    if begun.get("agents") == source["agents"] and FIRST_PLY not in begun:
+    if existing.get("agents") == source["agents"] and FIRST_PLY not in existing:
         raise ForeignData(
             f"{out} was begun by a version in which random plies were samples too; generate into another folder "
             "(a complete dataset can be learned from as it is)"
@@ -144,14 +144,14 @@ class _LoggedTable(Table):
     """A game whose decisions are logged."""
 
     log: GameLog
-    choice: np.random.Generator
+    keep_rng: np.random.Generator
     """Decides which positions are kept."""
     learners: frozenset[Player]
     """Players whose decisions are logged."""
 
 
 @dataclass(frozen=True)
-class _Source:
+class _GameSource:
     """What the games of a dataset depend on, besides their numbers."""
 
     game: Game
@@ -172,24 +172,27 @@ class _Source:
             seats=seats_of(num_players, self.seed, number),
             chance=np.random.default_rng(self._seed(number, num_players + 1)),
             log=GameLog(number),
-            choice=np.random.default_rng(self._seed(number, num_players)),
+            keep_rng=np.random.default_rng(self._seed(number, num_players)),
             learners=frozenset(learners),
         )
 
-    def note(self, step: Step[_LoggedTable]) -> None:
+    def log_step(self, step: Step[_LoggedTable]) -> None:
         """Logs the decisions that had several options; raises AgentFailure if an agent has failed."""
         step.check()
-        if step.table.choice.random() < self.keep:
-            decided = zip(step.players, step.decisions, step.num_legal, strict=True)
-            free = [(player, one) for player, one, count in decided if count > 1 and self._counts(step, player)]
-            step.table.log.add(step.state, free)
+        if step.table.keep_rng.random() < self.keep:
+            samples = [
+                (player, decision)
+                for player, decision, num_legal in zip(step.players, step.decisions, step.num_legal, strict=True)
+                if num_legal > 1 and self._is_sample(step, player)
+            ]
+            step.table.log.add(step.state, samples)
         if step.table.paid is not None or self.game.spec.discount != 1:
             step.table.log.pay(step.state, step.table.state, self.game.spec.discount)
 
-    def _counts(self, step: Step[_LoggedTable], player: Player) -> bool:
+    def _is_sample(self, step: Step[_LoggedTable], player: Player) -> bool:
         """Returns whether a player's decision is a sample."""
         table = step.table
-        return player in table.learners and step.state.ply >= plies_at_random(table.agents[player])
+        return player in table.learners and step.state.ply >= num_random_plies(table.agents[player])
 
     def _seed(self, *number: int) -> np.random.SeedSequence:
         return np.random.SeedSequence((self.seed, *number))
@@ -198,7 +201,7 @@ class _Source:
 class _Shard:
     """The games of one shard, as many as the requested number of samples takes."""
 
-    def __init__(self, source: _Source, numbers: range, num_wanted: int, finished: FinishedGames) -> None:
+    def __init__(self, source: _GameSource, numbers: range, num_wanted: int, finished: FinishedGames) -> None:
         self._source = source
         self._numbers = numbers
         self._num_wanted = num_wanted
@@ -213,14 +216,14 @@ class _Shard:
         on_progress(self._num_done())
         for steps in play(self._source.game, self._open(), max_parallel=parallel_games):
             for step in steps:
-                self._note(step)
+                self._log_step(step)
             end = self._end()
             for number in [number for number in self._tables if number >= end]:
                 self._tables.pop(number).close()
             self._finished.end_round()
             on_progress(self._num_done())
-        found = self._finished.records
-        return Records.join([found[number] for number in self._needed() if number in found]).first(self._num_wanted)
+        records = self._finished.records
+        return Records.join([records[number] for number in self._needed() if number in records]).first(self._num_wanted)
 
     def _open(self) -> Iterator[_LoggedTable]:
         for number in self._numbers:
@@ -230,8 +233,8 @@ class _Shard:
                 self._tables[number] = self._source.open(number)
                 yield self._tables[number]
 
-    def _note(self, step: Step[_LoggedTable]) -> None:
-        self._source.note(step)
+    def _log_step(self, step: Step[_LoggedTable]) -> None:
+        self._source.log_step(step)
         log = step.table.log
         self._num_samples[log.number] = log.num_samples
         if not step.table.players:

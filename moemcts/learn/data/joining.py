@@ -9,7 +9,7 @@ from typing import Any
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.learn.data.shards import ShardWriter, dataset_id, part_ids, played_by, read_manifest, read_shards
+from moemcts.learn.data.shards import ShardWriter, dataset_id, part_ids, played_game_ids, read_manifest, read_shards
 
 
 def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "") -> Path:
@@ -28,12 +28,13 @@ def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "")
     parts = [part for manifest in manifests for part in _parts(manifest)]
     shards = [read_shards(folder, game)[1] for folder in folders]
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source={"joined": parts})
+    # How many shards are on disk already, and the number of a dataset's first game among those joined.
     done, first = writer.num_shards, 0
-    for one in shards:
-        for shard in one[done:]:
+    for dataset in shards:
+        for shard in dataset[done:]:
             writer.append(dataclasses.replace(shard, game=shard.game + first))
-        done = max(done - len(one), 0)
-        first += 1 + max(int(shard.game.max(initial=-1)) for shard in one)
+        done = max(done - len(dataset), 0)
+        first += 1 + max(int(shard.game.max(initial=-1)) for shard in dataset)
     if not writer.is_complete:
         writer.finish()
     return out
@@ -49,7 +50,7 @@ def _check_apart(folders: Sequence[Path], manifests: Sequence[Mapping[str, Any]]
     """Raises UsageError if two datasets have games in common."""
     seen: dict[str, Path] = {}
     for folder, manifest in zip(folders, manifests, strict=True):
-        for played in {*part_ids(manifest), *played_by(manifest)}:
+        for played in {*part_ids(manifest), *played_game_ids(manifest)}:
             if played in seen:
                 raise UsageError(
                     f"expected datasets of different games, got the same ones in {seen[played]} and {folder}; "

@@ -55,7 +55,7 @@ def phase_statistics(dataset: Dataset, gate: PhaseGate) -> PhaseStatistics:
     order = np.lexsort((plies, players, games))
     phases = weights.argmax(axis=1)[order]
     is_next = (np.diff(games[order]) == 0) & (np.diff(players[order]) == 0)
-    num_courses = int((~is_next).sum()) + 1 if len(dataset) else 1
+    num_sequences = int((~is_next).sum()) + 1 if len(dataset) else 1
     steps = np.diff(phases)[is_next]
     return PhaseStatistics(
         num_positions=len(dataset),
@@ -63,8 +63,8 @@ def phase_statistics(dataset: Dataset, gate: PhaseGate) -> PhaseStatistics:
             PhaseCount(name=name, share=float(total / max(len(dataset), 1)), mean_ply=float(ply))
             for name, total, ply in zip(gate.phase_names, totals, mean_plies, strict=True)
         ],
-        changes_per_game=float((steps != 0).sum() / num_courses),
-        returns_per_game=float((steps < 0).sum() / num_courses),
+        changes_per_game=float((steps != 0).sum() / num_sequences),
+        returns_per_game=float((steps < 0).sum() / num_sequences),
         mean_top_weight=float(weights.max(axis=1).mean()) if len(dataset) else 1.0,
     )
 
@@ -87,8 +87,8 @@ def _adjusted_rand(counts: np.ndarray) -> float:
 
     together, rows, columns = pairs(counts), pairs(counts.sum(axis=1)), pairs(counts.sum(axis=0))
     expected = rows * columns / max(pairs(counts.sum(keepdims=True)), 1.0)
-    most = (rows + columns) / 2
-    return 1.0 if most == expected else (together - expected) / (most - expected)
+    maximum = (rows + columns) / 2
+    return 1.0 if maximum == expected else (together - expected) / (maximum - expected)
 
 
 def _plies_and_players(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:

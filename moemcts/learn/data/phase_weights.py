@@ -33,19 +33,19 @@ class PhaseWeights:
 
     def __init__(self, folder: Path | None, dataset: str) -> None:
         """`folder` is that of the dataset, None if it is in memory only; `dataset` identifies exactly its samples."""
-        self._folders = [] if folder is None else _places(folder)
+        self._folders = [] if folder is None else _cache_folders(folder)
         self._dataset = dataset
-        self._known: dict[str, FloatArray] = {}
+        self._cached: dict[str, FloatArray] = {}
 
     def of(self, gate: PhaseGate, fingerprint: str, num_samples: int, views: Callable[[IntArray], Views]) -> FloatArray:
         """Returns the weights of all samples, `[N, K]`; `views` makes views of rows."""
-        if fingerprint not in self._known:
-            found = self._read(gate, fingerprint, num_samples, views)
-            if found is None:
-                found = _computed(gate, np.arange(num_samples), views)
-                self._write(found, fingerprint)
-            self._known[fingerprint] = found
-        return self._known[fingerprint]
+        if fingerprint not in self._cached:
+            weights = self._read(gate, fingerprint, num_samples, views)
+            if weights is None:
+                weights = _compute(gate, np.arange(num_samples), views)
+                self._write(weights, fingerprint)
+            self._cached[fingerprint] = weights
+        return self._cached[fingerprint]
 
     def _read(
         self, gate: PhaseGate, fingerprint: str, num_samples: int, views: Callable[[IntArray], Views]
@@ -54,8 +54,8 @@ class PhaseWeights:
         rows = np.unique(np.linspace(0, max(num_samples - 1, 0), NUM_COMPARED).astype(np.int64))[:num_samples]
         for folder in self._folders:
             with contextlib.suppress(DamagedFile):
-                weights = _read_file(folder / _name(fingerprint), self._head(fingerprint), gate.num_phases)
-                if len(weights) == num_samples and np.allclose(weights[rows], _computed(gate, rows, views), atol=1e-5):
+                weights = _read_file(folder / _file_name(fingerprint), self._header(fingerprint), gate.num_phases)
+                if len(weights) == num_samples and np.allclose(weights[rows], _compute(gate, rows, views), atol=1e-5):
                     return weights
         return None
 
@@ -63,20 +63,20 @@ class PhaseWeights:
         array: NDArray[Any] = weights
         if _are_hard(weights):
             array = weights.argmax(axis=1).astype(np.uint8)
-        head = {**self._head(fingerprint), "sha256": digest(array.tobytes()), "phases": weights.shape[1]}
-        content = container_bytes({"weights" if array is weights else "phases": array}, head)
+        header = {**self._header(fingerprint), "sha256": digest(array.tobytes()), "phases": weights.shape[1]}
+        content = container_bytes({"weights" if array is weights else "phases": array}, header)
         for folder in self._folders:
             try:
-                write_bytes(folder / _name(fingerprint), content)
+                write_bytes(folder / _file_name(fingerprint), content)
             except MoemctsError:
                 continue
             return
 
-    def _head(self, fingerprint: str) -> dict[str, str]:
+    def _header(self, fingerprint: str) -> dict[str, str]:
         return {"dataset": self._dataset, "gate": fingerprint}
 
 
-def _computed(gate: PhaseGate, rows: IntArray, views: Callable[[IntArray], Views]) -> FloatArray:
+def _compute(gate: PhaseGate, rows: IntArray, views: Callable[[IntArray], Views]) -> FloatArray:
     chunks = [checked_weights(gate, views(rows[start : start + CHUNK])) for start in range(0, len(rows), CHUNK)]
     return np.concatenate([np.zeros((0, gate.num_phases), dtype=np.float32), *chunks])
 
@@ -88,13 +88,13 @@ def _are_hard(weights: FloatArray) -> bool:
     return bool(num_phases <= 256 and num_ones == num_counting == num_samples)
 
 
-def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
-    """Returns the weights in a file; raises DamagedFile if they are not those of `head`."""
+def _read_file(path: Path, header: dict[str, str], num_phases: int) -> FloatArray:
+    """Returns the weights in a file; raises DamagedFile if they are not those of `header`."""
     arrays, found = read_container(path)
     if len(arrays) != 1:
         raise DamagedFile(f"{path} holds no phase weights: expected one array, got {len(arrays)}")
     (array,) = arrays.values()
-    expected = {**head, "sha256": digest(array.tobytes()), "phases": num_phases}
+    expected = {**header, "sha256": digest(array.tobytes()), "phases": num_phases}
     if found != expected:
         raise DamagedFile(f"{path} holds other phase weights: expected {expected}, got {found}")
     if array.shape[1:] not in ((), (num_phases,)) or (array.ndim == 1 and (array >= num_phases).any()):
@@ -103,12 +103,12 @@ def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
     return weights
 
 
-def _places(folder: Path) -> list[Path]:
+def _cache_folders(folder: Path) -> list[Path]:
     # The current folder, `.`, has no name of its own.
     named = Path(os.path.abspath(folder))
     # If the folder is read-only, as that of a shared dataset may be, its files are beside it.
     return [named / FOLDER, named.with_name(f".{named.name}.{FOLDER}")]
 
 
-def _name(fingerprint: str) -> str:
+def _file_name(fingerprint: str) -> str:
     return f"{fingerprint[:16]}.safetensors"

@@ -23,29 +23,29 @@ def check_records(records: Records, game: Game, where: Path) -> None:
     Numbers are checked in all samples, legality in up to `NUM_REPLAYED`.
     """
     try:
-        fault = _fault(records, game)
+        fault = _find_fault(records, game)
     except (ValueError, TypeError, IndexError, KeyError, OverflowError) as error:
         fault = f"{type(error).__name__} {error}"
     if fault:
         raise DamagedFile(f"{where} holds no samples of {game.spec.name}: {fault}")
 
 
-def check_made(records: Records, game: Game) -> None:
+def check_new_records(records: Records, game: Game) -> None:
     """Raises MoemctsError for samples with impossible numbers, mostly an agent's fault, before they are written."""
-    if fault := _numbers(records, game):
+    if fault := _find_number_fault(records, game):
         name = game.spec.name
         raise MoemctsError(f"games of {name} gave an invalid sample: {fault}; see moemcts check {name}")
 
 
-def _fault(records: Records, game: Game) -> str:
-    return _numbers(records, game) or _illegal(records, game)
+def _find_fault(records: Records, game: Game) -> str:
+    return _find_number_fault(records, game) or _find_illegal_action(records, game)
 
 
-def _numbers(records: Records, game: Game) -> str:
-    return _shapes(records, game) or _ranges(records, game) or _searched(records, game)
+def _find_number_fault(records: Records, game: Game) -> str:
+    return _find_shape_fault(records, game) or _find_range_fault(records, game) or _find_search_fault(records, game)
 
 
-def _shapes(records: Records, game: Game) -> str:
+def _find_shape_fault(records: Records, game: Game) -> str:
     num_samples = len(records)
     for name, dtype in PER_SAMPLE.items():
         array = getattr(records, name)
@@ -57,10 +57,10 @@ def _shapes(records: Records, game: Game) -> str:
         return (
             f"expected positions as bytes with offsets of 64 bits, got {packed.data.dtype} and {packed.offsets.dtype}"
         )
-    return _ragged("positions", packed.offsets, len(packed.data))
+    return _find_offset_fault("positions", packed.offsets, len(packed.data))
 
 
-def _ragged(name: str, offsets: IntArray, length: int) -> str:
+def _find_offset_fault(name: str, offsets: IntArray, length: int) -> str:
     if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
         return f"expected offsets of {name} from 0 to {length}, got {offsets[:1]} to {offsets[-1:]}"
     if (np.diff(offsets) < 0).any():
@@ -68,7 +68,7 @@ def _ragged(name: str, offsets: IntArray, length: int) -> str:
     return ""
 
 
-def _ranges(records: Records, game: Game) -> str:
+def _find_range_fault(records: Records, game: Game) -> str:
     spec = game.spec
     below = {"position": len(records.positions), "player": spec.num_players, "action": spec.num_actions}
     for name in ("position", "player", "action", "plies_to_end", "game"):
@@ -84,20 +84,20 @@ def _ranges(records: Records, game: Game) -> str:
     return ""
 
 
-def _searched(records: Records, game: Game) -> str:
+def _find_search_fault(records: Records, game: Game) -> str:
     values, visits = records.values, records.visits
     if values is not None:
         if values.shape != (len(records),):
             return f"expected {len(records)} values, got {values.shape}"
         if (np.abs(values[~np.isnan(values)]) > 1 + NEAR).any():
             return f"expected values from -1 to 1, got {np.nanmin(values):g} to {np.nanmax(values):g}"
-    return "" if visits is None else _visited(visits, len(records), game.spec.num_actions)
+    return "" if visits is None else _find_visit_fault(visits, len(records), game.spec.num_actions)
 
 
-def _visited(visits: Visits, num_samples: int, num_actions: int) -> str:
+def _find_visit_fault(visits: Visits, num_samples: int, num_actions: int) -> str:
     if len(visits.offsets) != num_samples + 1 or len(visits.shares) != len(visits.actions):
         return f"expected visits of {num_samples} samples, got {len(visits.offsets) - 1}"
-    if fault := _ragged("visits", visits.offsets, len(visits.actions)):
+    if fault := _find_offset_fault("visits", visits.offsets, len(visits.actions)):
         return fault
     if ((visits.actions < 0) | (visits.actions >= num_actions)).any():
         return f"expected visited actions below {num_actions}"
@@ -109,7 +109,7 @@ def _visited(visits: Visits, num_samples: int, num_actions: int) -> str:
     return ""
 
 
-def _illegal(records: Records, game: Game) -> str:
+def _find_illegal_action(records: Records, game: Game) -> str:
     rows = np.arange(len(records))
     if len(rows) > NUM_REPLAYED:
         rows = np.unique(np.linspace(0, len(rows) - 1, NUM_REPLAYED).astype(np.int64))

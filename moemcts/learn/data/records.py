@@ -119,16 +119,14 @@ class Records:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Returns the arrays that are written to disk, in compact types."""
-        small = {name: getattr(self, name) for name in PER_SAMPLE}
-        for name, dtype in PER_SAMPLE.items():
-            small[name] = small[name].astype(dtype)
-        small |= {"position_data": self.positions.data, "position_offsets": self.positions.offsets}
+        arrays = {name: getattr(self, name).astype(dtype) for name, dtype in PER_SAMPLE.items()}
+        arrays |= {"position_data": self.positions.data, "position_offsets": self.positions.offsets}
         if self.visits is not None:
-            small |= {f"visit_{field.name}": getattr(self.visits, field.name) for field in fields(Visits)}
-            small["visit_actions"] = small_actions(self.visits.actions)
+            arrays |= {f"visit_{field.name}": getattr(self.visits, field.name) for field in fields(Visits)}
+            arrays["visit_actions"] = small_actions(self.visits.actions)
         if self.values is not None:
-            small["value"] = self.values.astype(np.float32)
-        return small
+            arrays["value"] = self.values.astype(np.float32)
+        return arrays
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -177,8 +175,8 @@ def join_values(parts: Sequence[Records]) -> FloatArray | None:
     """Returns the values of all parts, nan for parts that have none; None if no part has any."""
     if all(part.values is None for part in parts):
         return None
-    unknown = [np.full(len(part), np.nan, dtype=np.float32) if part.values is None else part.values for part in parts]
-    return np.concatenate(unknown)
+    values = [np.full(len(part), np.nan, dtype=np.float32) if part.values is None else part.values for part in parts]
+    return np.concatenate(values)
 
 
 def small_actions(actions: IntArray) -> IntArray:
@@ -204,6 +202,7 @@ class GameLog:
         self._policies: list[Policy | None] = []
         self._values: list[float | None] = []
         self._steps: list[tuple[int, FloatArray, NDArray[np.float64]]] = []
+        """The number of positions before each step that pays or is discounted, its rewards and its discounts."""
 
     def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
         """Adds the decisions of players in a position."""
@@ -230,7 +229,7 @@ class GameLog:
         `outcome` `[P]` replaces the returns of `final` if the game was stopped early.
         """
         position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
-        returns = self._still_to_come(final.returns() if outcome is None else outcome)[position]
+        returns = self._returns_from_positions(final.returns() if outcome is None else outcome)[position]
         return Records(
             positions=game.pack(self._states) if self._states else Packed.of([]),
             position=position,
@@ -243,14 +242,14 @@ class GameLog:
             values=_values(self._values),
         )
 
-    def _still_to_come(self, outcome: FloatArray) -> FloatArray:
+    def _returns_from_positions(self, outcome: FloatArray) -> FloatArray:
         """Returns the returns from each position on, `[M, P]`: `v(parent) = rewards(child) + discount * v(child)`."""
         value = np.asarray(outcome, dtype=np.float64)
-        found = np.tile(value, (len(self._states), 1))
-        for num_before, rewards, factors in reversed(self._steps):
+        returns = np.tile(value, (len(self._states), 1))
+        for num_positions, rewards, factors in reversed(self._steps):
             value = rewards + factors * value
-            found[:num_before] = value
-        return found.astype(np.float32)
+            returns[:num_positions] = value
+        return returns.astype(np.float32)
 
 
 def _visits(policies: Sequence[Policy | None]) -> Visits | None:

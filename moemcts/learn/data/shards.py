@@ -11,11 +11,11 @@ from pydantic import Field
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
-from moemcts.learn.data.record_checks import check_made, check_records
+from moemcts.learn.data.record_checks import check_new_records, check_records
 from moemcts.learn.data.records import Records
-from moemcts.learn.data.verified import Verified
+from moemcts.learn.data.verified import VerifiedFiles
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.learn.identity import PLAIN_FILE, Encoding, FileContent, check_encoding, check_same, checked
+from moemcts.learn.identity import PLAIN_FILE, Encoding, FileContent, check_encoding, check_same, validate_content
 from moemcts.learn.tensors import map_tensors, tensor_bytes
 from moemcts.store import MANIFEST, digest, read_toml, write_bytes, write_toml
 
@@ -57,13 +57,13 @@ class ShardWriter:
                 check_same(folder, head, raw)
             else:
                 check_same(folder, without_num_samples(head), without_num_samples(raw))
-            found = read_manifest(folder)
-            named = found["shards"]
-            whole = self._whole_shards(named)
+            written = read_manifest(folder)
+            whole = self._whole_shards(written["shards"])
+            is_complete = written["complete"] and len(whole) == len(written["shards"])
             # In the order of a new manifest, whatever was read, so that an interruption leaves no trace.
-            self._manifest |= found | head
-            self._manifest |= {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
-            self._count()
+            self._manifest |= written | head
+            self._manifest |= {"shards": whole, "complete": is_complete}
+            self._update_counts()
         else:
             self.save()
 
@@ -81,7 +81,7 @@ class ShardWriter:
 
     def append(self, records: Records) -> None:
         """Writes the next shard; raises MoemctsError for samples that could not be read back."""
-        check_made(records, self._game)
+        check_new_records(records, self._game)
         name = f"shard-{self.num_shards:05d}.safetensors"
         content = tensor_bytes(records.arrays())
         write_bytes(self.folder / name, content)
@@ -94,7 +94,7 @@ class ShardWriter:
                 "sha256": digest(content),
             }
         )
-        self._count()
+        self._update_counts()
         self.save()
 
     def finish(self, last: Records | None = None) -> None:
@@ -117,7 +117,7 @@ class ShardWriter:
                 return shards[:i]
         return shards
 
-    def _count(self) -> None:
+    def _update_counts(self) -> None:
         for key in ("num_samples", "num_positions"):
             self._manifest[key] = sum(shard[key] for shard in self._manifest["shards"])
 
@@ -141,17 +141,18 @@ def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]
     check_encoding(folder, manifest["game"], manifest["encoding"], game)
     if not manifest["complete"]:
         raise DamagedFile(
-            f"{folder} is unfinished, {manifest['num_samples']} samples so far; {_completion(manifest['source'])}"
+            f"{folder} is unfinished, {manifest['num_samples']} samples so far; "
+            f"{_completion_advice(manifest['source'])}"
         )
     if not manifest["shards"]:
         raise DamagedFile(f"{folder / MANIFEST} names no shard: the dataset is empty")
-    verified, shards = Verified(folder), []
-    for one in manifest["shards"]:
-        path = folder / one["file"]
+    verified, shards = VerifiedFiles(folder), []
+    for shard in manifest["shards"]:
+        path = folder / shard["file"]
         try:
-            shards.append(_read_shard(path, one["sha256"], game, verified))
+            shards.append(_read_shard(path, shard["sha256"], game, verified))
         except DamagedFile as error:
-            raise DamagedFile(f"{error}{_help(manifest, path)}") from error
+            raise DamagedFile(f"{error}{_repair_advice(manifest, path)}") from error
     verified.save()
     return manifest, shards
 
@@ -165,7 +166,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     manifest = read_toml(path)
     if isinstance(found := manifest.get("format"), int) and found != FORMAT:
         raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
-    checked(_Manifest, manifest, f"{path} is not a valid manifest of a dataset")
+    validate_content(_Manifest, manifest, f"{path} is not a valid manifest of a dataset")
     return manifest
 
 
@@ -187,7 +188,7 @@ class _Manifest(FileContent):
     shards: list[_Shard]
 
 
-def _completion(source: Mapping[str, Any]) -> str:
+def _completion_advice(source: Mapping[str, Any]) -> str:
     """Returns advice on how to complete an unfinished dataset."""
     if "joined" in source:
         return "join its parts again to complete it"
@@ -196,7 +197,7 @@ def _completion(source: Mapping[str, Any]) -> str:
     return "what was making it completes it where it goes on"
 
 
-def _help(manifest: Mapping[str, Any], path: Path) -> str:
+def _repair_advice(manifest: Mapping[str, Any], path: Path) -> str:
     """Returns advice for a missing or damaged shard, if there is any."""
     if "joined" in manifest["source"]:
         return f"; remove {path.parent} and join its parts again"
@@ -205,8 +206,8 @@ def _help(manifest: Mapping[str, Any], path: Path) -> str:
     return f"; {'remove it and ' if path.exists() else ''}generate the dataset again with the same settings"
 
 
-def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Records:
-    is_known = verified.knows(path, sha256)
+def _read_shard(path: Path, sha256: str, game: Game, verified: VerifiedFiles) -> Records:
+    is_known = verified.is_verified(path, sha256)
     arrays = map_tensors(path, None if is_known else sha256)
     try:
         records = Records.of_arrays(arrays)
@@ -214,7 +215,7 @@ def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Reco
         raise DamagedFile(f"{path} is not a shard of a dataset: {error} is missing") from error
     if not is_known:
         check_records(records, game, path)
-        verified.note(path, sha256)
+        verified.mark_verified(path, sha256)
     return records
 
 
@@ -223,7 +224,7 @@ def dataset_id(manifest: Mapping[str, Any]) -> str:
     return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]
 
 
-def whole_id(name: str) -> str:
+def full_dataset_id(name: str) -> str:
     """Returns the id of the dataset of which these samples are some games or all."""
     return name.partition(",")[0]
 
@@ -234,7 +235,7 @@ def part_ids(manifest: Mapping[str, Any]) -> set[str]:
     return {dataset_id(manifest), *(str(part["id"]) for part in joined if "id" in part)}
 
 
-def played_by(manifest: Mapping[str, Any]) -> list[str]:
+def played_game_ids(manifest: Mapping[str, Any]) -> list[str]:
     """Returns an id of the games of each part of a dataset that was played here.
 
     Parts of datasets that share an id begin with the same games, however many each has.

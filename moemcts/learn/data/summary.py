@@ -42,7 +42,7 @@ def summary(dataset: Dataset) -> Summary:
     return Summary(
         num_samples=len(dataset),
         num_games=len(first),
-        results=tuple(map(_result if num_seats > 1 else _got, by_seat.T)),
+        results=tuple(map(_result_shares if num_seats > 1 else _score_summary, by_seat.T)),
         lengths={
             "shortest": float(lengths.min()),
             "median": float(np.median(lengths)),
@@ -54,19 +54,20 @@ def summary(dataset: Dataset) -> Summary:
     )
 
 
-def _result(returns: np.ndarray) -> dict[str, float]:
+def _result_shares(returns: np.ndarray) -> dict[str, float]:
     won, tied, lost = (float(np.mean(condition)) for condition in (returns > 0, returns == 0, returns < 0))
     return {"won": won, "tied": tied, "lost": lost, "mean": float(returns.mean())}
 
 
-def _got(returns: np.ndarray) -> dict[str, float]:
+def _score_summary(returns: np.ndarray) -> dict[str, float]:
     return {"lowest": float(returns.min()), "mean": float(returns.mean()), "highest": float(returns.max())}
 
 
 def _repeated(dataset: Dataset) -> float:
-    found: set[tuple[bytes, int]] = set()
+    """Returns the share of samples with the same position and viewing player as an earlier one."""
+    different: set[tuple[bytes, int]] = set()
     for rows in chunks_of(np.arange(len(dataset))):
         packed, players = dataset.positions(rows), dataset.players(rows).tolist()
         data, ends = packed.data.tobytes(), packed.offsets.tolist()
-        found.update((data[a:b], player) for a, b, player in zip(ends, ends[1:], players, strict=False))
-    return 1 - len(found) / max(len(dataset), 1)
+        different.update((data[a:b], player) for a, b, player in zip(ends, ends[1:], players, strict=False))
+    return 1 - len(different) / max(len(dataset), 1)

@@ -11,27 +11,27 @@ from moemcts.errors import AgentFailure, Failure
 from moemcts.game import Views
 
 
-def seated(
+def seat_agents(
     players: Sequence[Agent], num_seats: int, *, against: Agent | None = None, random_plies: int = 0
 ) -> list[Agent]:
     """Returns one agent per seat: a player for each, one for all, or one among opponents of another kind.
 
     Each plays `random_plies` at random first, which are no samples.
     """
-    found = [*players, *[against] * (num_seats - 1)] if against else [*players] * (num_seats // len(players))
+    agents = [*players, *[against] * (num_seats - 1)] if against else [*players] * (num_seats // len(players))
     if not random_plies:
-        return found
+        return agents
     # An agent in several seats stays one object, which decides for all of them at once.
-    varied = {id(agent): Varied(agent, random_plies) for agent in found}
-    return [varied[id(agent)] for agent in found]
+    wrapped = {id(agent): RandomStartAgent(agent, random_plies) for agent in agents}
+    return [wrapped[id(agent)] for agent in agents]
 
 
-def plies_at_random(agent: Agent) -> int:
-    """Returns the ply before which an agent plays at random; earlier decisions are no samples."""
-    return agent.random_plies if isinstance(agent, Varied) else 0
+def num_random_plies(agent: Agent) -> int:
+    """Returns the number of plies at the start of a game at which an agent plays at random."""
+    return agent.random_plies if isinstance(agent, RandomStartAgent) else 0
 
 
-class Varied:
+class RandomStartAgent:
     """Plays at random for some plies and then as another agent, so that games differ."""
 
     def __init__(self, agent: Agent, random_plies: int) -> None:
@@ -50,7 +50,7 @@ class Varied:
                 answers = agent.act(views.take(rows), [seats[int(row)] for row in rows])
             except AgentFailure as failure:
                 answers = failure.decisions
-                failures |= {int(rows[row]): fault for row, fault in failure.failures.items()}
+                failures |= {int(rows[row]): reason for row, reason in failure.failures.items()}
             decisions |= {int(row): answer for row, answer in zip(rows, answers, strict=True)}
         in_order = [decisions[row] for row in range(len(seats))]
         if failures:

@@ -60,13 +60,13 @@ def fit_clusters(
     positions. Raises MoemctsError if the positions do not form that many clusters, UsageError if a text of `without`
     matches no name.
     """
-    observed: Features = features or PlaneFeatures(dataset.game)
+    used_features: Features = features or PlaneFeatures(dataset.game)
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(len(dataset))[:max_positions])
-    points, plies = _observe(dataset, rows, observed)
+    points, plies = _observe(dataset, rows, used_features)
     mean, deviation = points.mean(axis=0), points.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > CONSTANT)
-    scale[_named(observed.names, without)] = 0.0
+    scale[_indices_of_names(used_features.names, without)] = 0.0
     points = (points - mean) * scale
     try:
         clusters = kmeans(points, num_phases, seed)
@@ -74,7 +74,7 @@ def fit_clusters(
         raise MoemctsError(f"cannot find {num_phases} phases in {len(points)} positions: {error}") from error
     mean_plies = np.array([plies[clusters.members == cluster].mean() for cluster in range(num_phases)])
     order = np.argsort(mean_plies, kind="stable")
-    gate = ClusterGate(dataset.game, observed, mean, scale, clusters.centres[order])
+    gate = ClusterGate(dataset.game, used_features, mean, scale, clusters.centres[order])
     total = float(np.square(points).sum())
     return Fit(
         gate=gate,
@@ -85,14 +85,14 @@ def fit_clusters(
                 name=name,
                 share=float((clusters.members == cluster).mean()),
                 mean_ply=float(mean_plies[cluster]),
-                traits=_traits(observed, clusters.centres[cluster], num_traits),
+                traits=_traits(used_features, clusters.centres[cluster], num_traits),
             )
             for name, cluster in zip(gate.phase_names, order, strict=True)
         ],
     )
 
 
-def _named(names: Sequence[str], texts: Sequence[str]) -> list[int]:
+def _indices_of_names(names: Sequence[str], texts: Sequence[str]) -> list[int]:
     """Returns the indices of names that contain one of the texts; raises UsageError for a text that none contains."""
     for text in texts:
         if not any(text in name for name in names):
@@ -111,6 +111,7 @@ def _observe(dataset: Dataset, rows: IntArray, features: Features) -> tuple[Poin
 
 
 def _traits(features: Features, centre: Points, num_traits: int) -> list[tuple[str, float]]:
+    """Returns the features that differ most from the mean of all positions, in standard deviations."""
     strongest = np.argsort(-np.abs(centre), kind="stable")[:num_traits]
     names = features.names or [f"feature {i}" for i in range(len(centre))]
     return [(names[i], round(float(centre[i]), 2)) for i in strongest]

@@ -13,7 +13,7 @@ from moemcts.errors import DamagedFile, ForeignData, UsageError
 from moemcts.game import Game
 from moemcts.learn.container import SHA256, container_bytes, content_hash, read_container
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.learn.identity import Encoding, FileContent, check_encoding, checked
+from moemcts.learn.identity import Encoding, FileContent, check_encoding, validate_content
 from moemcts.store import digest, read_bytes
 
 FORMAT = 1
@@ -60,14 +60,14 @@ class GateFile:
         if not path.is_file():
             raise UsageError(f"expected a gate's file at {path}, found none")
         arrays, header = read_container(path)
-        told = checked(_Content, header, no_gate(path))
-        if told.format != FORMAT:
-            raise ForeignData(f"{path} has format {told.format}; this version reads {FORMAT}")
+        fields = validate_content(_Content, header, not_a_gate(path))
+        if fields.format != FORMAT:
+            raise ForeignData(f"{path} has format {fields.format}; this version reads {FORMAT}")
         expected = header.pop(SHA256, None)
         # Files with neither hash nor digest are older than these entries.
         if (expected is not None or "digest" in header) and (got := content_hash(arrays, header)) != expected:
             raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
-        check_encoding(path, told.game, told.encoding.model_dump(), game)
+        check_encoding(path, fields.game, fields.encoding.model_dump(), game)
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise DamagedFile(
@@ -75,10 +75,10 @@ class GateFile:
                 )
         header.pop("digest", None)
         # The id of a file without a digest is the hash of its bytes.
-        return cls(arrays, header, told.digest or digest(read_bytes(path))[:16])
+        return cls(arrays, header, fields.digest or digest(read_bytes(path))[:16])
 
 
-def no_gate(path: Path) -> str:
+def not_a_gate(path: Path) -> str:
     """Returns the beginning of error messages about files that are not a gate's."""
     return f"{path} is not a gate file"
 

@@ -34,21 +34,24 @@ def kmeans(points: Points, num_clusters: int, seed: int, *, num_starts: int = 5)
     """
     if num_clusters < 1:
         raise ValueError(f"expected at least one cluster, got {num_clusters}")
-    runs = [_lloyd(points, _start(points, num_clusters, np.random.default_rng((seed, i)))) for i in range(num_starts)]
+    runs = [
+        _lloyd(points, _initial_centres(points, num_clusters, np.random.default_rng((seed, i))))
+        for i in range(num_starts)
+    ]
     return min(runs, key=lambda run: run.inertia)
 
 
 def nearest(points: Points, centres: Points) -> NDArray[np.int64]:
     """Returns the nearest centre of each point, `[N]`, the earlier one on ties; independent of other points."""
-    found = np.empty(len(points), dtype=np.int64)
+    members = np.empty(len(points), dtype=np.int64)
     for start in range(0, len(points), CHUNK):
         part = points[start : start + CHUNK]
         distances = np.stack([np.square(part - centre).sum(axis=1) for centre in centres], axis=1)
-        found[start : start + CHUNK] = distances.argmin(axis=1)
-    return found
+        members[start : start + CHUNK] = distances.argmin(axis=1)
+    return members
 
 
-def _start(points: Points, num_clusters: int, rng: np.random.Generator) -> Points:
+def _initial_centres(points: Points, num_clusters: int, rng: np.random.Generator) -> Points:
     """Returns points drawn one by one, with probabilities proportional to the squared distance to those before."""
     centres = [points[int(rng.integers(len(points)))]]
     distances = np.square(points - centres[0]).sum(axis=1)
@@ -67,12 +70,12 @@ def _lloyd(points: Points, centres: Points) -> Clusters:
         # |p - c|^2 without an [N, K, F] array in memory; rounding may make it slightly negative.
         distances = np.maximum(squares[:, None] - 2 * points @ centres.T + np.square(centres).sum(axis=1), 0)
         before, members = members, distances.argmin(axis=1)
-        nearby = distances[np.arange(len(points)), members]
+        to_centre = distances[np.arange(len(points)), members]
         while (empty := np.flatnonzero(np.bincount(members, minlength=len(centres)) == 0)).size:
             # A cluster that lost all its points restarts from the point farthest from its centre, whose own cluster may
             # become empty in turn. No point restarts two clusters.
-            farthest = int(nearby.argmax())
-            members[farthest], nearby[farthest] = empty[0], -1.0
+            farthest = int(to_centre.argmax())
+            members[farthest], to_centre[farthest] = empty[0], -1.0
         if np.array_equal(before, members):
             break
         centres = np.stack([points[members == cluster].mean(axis=0) for cluster in range(len(centres))])

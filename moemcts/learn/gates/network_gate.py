@@ -48,7 +48,7 @@ class NetworkGate:
         arrays: Arrays = {name: tensor.cpu().numpy() for name, tensor in network.state_dict().items()}
         header = {"phases": self.num_phases, "channels": channels, "is_trained": is_trained}
         self.file = file or GateFile.of(self.name, arrays, game, header)
-        self._network = _exact(network)
+        self._network = _double_precision_copy(network)
 
     @classmethod
     def untrained(cls, game: Game, num_phases: int, channels: int) -> NetworkGate:
@@ -94,7 +94,7 @@ def make_gate_network(game: Game, num_phases: int, channels: int) -> GateNetwork
     return GateNetwork(num_planes, num_phases, channels=channels)
 
 
-def _exact(network: GateNetwork) -> GateNetwork:
+def _double_precision_copy(network: GateNetwork) -> GateNetwork:
     import copy
 
     return copy.deepcopy(network).cpu().eval().double().requires_grad_(False)

@@ -102,7 +102,7 @@ def choose(
         if pair.precision == "float32" or rate_at(rates[str(pair)], batch_size) < slowest:
             break
         found = fidelities[str(pair)] = _fidelity(subject, pair)
-        if found.is_kept:
+        if found.keeps_policy:
             return Choice(pair, rates, fidelities)
     return Choice(exact or Inference(), rates, fidelities)
 
@@ -114,7 +114,7 @@ def rate_at(rates: Mapping[int, float], batch_size: int) -> float:
     return rates[min(rates, key=lambda size: (abs(np.log(size / max(batch_size, 1))), size))]
 
 
-def remembered() -> list[dict[str, Any]]:
+def cached_measurements() -> list[dict[str, Any]]:
     """Returns the cached measurements of this machine as it is now: `network` as a description, and its `rates`."""
     found = []
     for path in sorted((cache_folder() / "inference").glob("*.json")):
@@ -208,7 +208,7 @@ def _known(
     answer: Callable[[], dict[str, Any]],
     is_kept: Callable[[Mapping[str, Any]], bool] = lambda found: True,
 ) -> dict[str, Any]:
-    """Returns the cached answer, or else computes it, and caches it if `is_kept` holds for it."""
+    """Returns the cached answer, or else computes it, and caches it if `keeps_policy` holds for it."""
     path = cache_folder() / kind / f"{_digest(asked)}.json"
     if (known := _read(path, asked)) is not None and is_kept(known):
         return known

@@ -35,8 +35,8 @@ def resolve(
     policy. Raises UsageError for unknown names, or names that do not go together, MissingExtra for a backend that is
     not installed if its precision is to be chosen.
     """
-    chosen = None if backend == AUTO else named_backend(backend)
-    digits = None if precision == AUTO else named_precision(precision)
+    chosen = None if backend == AUTO else parse_backend(backend)
+    digits = None if precision == AUTO else parse_precision(precision)
     if chosen and digits:
         return Choice(Inference(chosen, digits).checked(device), {}, {})
     if chosen:
@@ -55,7 +55,7 @@ def resolve(
     return choose(subject, backend=chosen, precision=digits, batch_size=batch_size)
 
 
-def named_backend(name: str) -> Backend:
+def parse_backend(name: str) -> Backend:
     """Returns the backend of that name; raises UsageError if there is none."""
     for backend in BACKENDS:
         if name == backend:
@@ -63,7 +63,7 @@ def named_backend(name: str) -> Backend:
     raise unknown_name("backend", name, (*BACKENDS, AUTO))
 
 
-def named_precision(name: str) -> Precision:
+def parse_precision(name: str) -> Precision:
     """Returns the precision of that name; raises UsageError if there is none."""
     for precision in PRECISIONS:
         if name == precision:

@@ -34,7 +34,7 @@ class Fidelity:
     """Mean absolute difference of the values."""
 
     @property
-    def is_kept(self) -> bool:
+    def keeps_policy(self) -> bool:
         """Whether it is as good as float32 for play: each number is within its limit, see `LIMITS`."""
         return self.kl <= LIMITS.kl and self.regret <= LIMITS.regret and self.value <= LIMITS.value
 

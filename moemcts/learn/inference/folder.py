@@ -12,7 +12,7 @@ from torch import nn
 
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
-from moemcts.learn.identity import PLAIN_FILE, FileContent, checked
+from moemcts.learn.identity import PLAIN_FILE, FileContent, validate_content
 from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require, run_model
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation, with_metadata
 from moemcts.learn.inference.positions import Positions
@@ -94,7 +94,7 @@ def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> 
     command = f"moemcts export {experts} --precision {precision}"
     if not (folder / MANIFEST).exists():
         raise MoemctsError(f"{experts} has no {precision} models; make them: {command}")
-    manifest = checked(
+    manifest = validate_content(
         _Manifest, read_toml(folder / MANIFEST), f"{folder / MANIFEST} is not a valid manifest of exported models"
     )
     if manifest.format != FORMAT:

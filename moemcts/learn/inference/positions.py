@@ -94,7 +94,7 @@ def positions_of_play(
     return _encoded([game.views(pairs) for pairs in kept if pairs], phases)
 
 
-def usual_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
+def default_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
     """Returns a few hundred positions of an agent's games, to test on them whether networks keep their policy."""
     per_phase = max(JUDGED // gate.num_phases, 1)
     of = [game.spec.name, encoding_fingerprint(game), gate_fingerprint(gate, game), agent.name, per_phase]

@@ -26,27 +26,28 @@ def check_network(network: object, spec: GameSpec) -> Outputs:
         raise MoemctsError(f"{name} is invalid: expected a torch.nn.Module")
     was_training = network.training
     try:
-        _answer(network.eval(), name, spec, 2)
-        return _answer(network, name, spec, 1)
+        _check_outputs(network.eval(), name, spec, 2)
+        return _check_outputs(network, name, spec, 1)
     finally:
         network.train(was_training)
 
 
-def missing_outputs(answers: Sequence[Outputs]) -> list[str]:
+def missing_outputs(networks: Sequence[Outputs]) -> list[str]:
     """Returns the names of the fields of `Outputs` that are None in all of these."""
-    return [name for name in Outputs._fields if all(getattr(one, name) is None for one in answers)]
+    return [name for name in Outputs._fields if all(getattr(outputs, name) is None for outputs in networks)]
 
 
-def _answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> Outputs:
-    asked = [count, *spec.observation_shape]
+def _check_outputs(network: nn.Module, name: str, spec: GameSpec, count: int) -> Outputs:
+    """Returns the outputs of a network for `count` empty positions; raises as `check_network`."""
+    input_shape = [count, *spec.observation_shape]
     try:
         with torch.no_grad():
-            answer = network(torch.zeros(asked))
+            output = network(torch.zeros(input_shape))
     except Exception as error:
-        raise MoemctsError(f"{name} is invalid: on observations {asked} it raised {one_line(error)}") from error
-    if not isinstance(answer, tuple) or len(answer) not in range(2, 5):
-        raise MoemctsError(f"{name} is invalid: expected a tuple of logits and value, got {type(answer).__name__}")
-    outputs = Outputs(*answer)
+        raise MoemctsError(f"{name} is invalid: on observations {input_shape} it raised {one_line(error)}") from error
+    if not isinstance(output, tuple) or len(output) not in range(2, 5):
+        raise MoemctsError(f"{name} is invalid: expected a tuple of logits and value, got {type(output).__name__}")
+    outputs = Outputs(*output)
     values = [[count], [count, spec.num_players]]
     expected = {"logits": [[count, spec.num_actions]], "value": values, "wdl": [[*shape, 3] for shape in values]}
     for part, shapes in {**expected, "plies": [[count]]}.items():
@@ -55,7 +56,7 @@ def _answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> Output
         if shape not in shapes and (found is not None or part in ("logits", "value")):
             words = " or ".join(map(str, shapes))
             raise MoemctsError(
-                f"{name} is invalid: expected {part} {words} for observations {asked} of {spec.name}, got {shape}"
+                f"{name} is invalid: expected {part} {words} for observations {input_shape} of {spec.name}, got {shape}"
             )
     if bool((outputs.value.abs() > 1 + TOLERANCE).any()):
         raise MoemctsError(f"{name} is invalid: expected values in [-1, 1], got {outputs.value.flatten().tolist()}")

@@ -32,12 +32,12 @@ class MixtureNetwork(nn.Module):
         weights = self.gate(planes)
         if self.training and self._balance:
             weights = _with_loss(weights, self._balance * balance_loss(weights))
-        answers = [Outputs(*expert(planes)) for expert in self.experts]
-        outcomes = [answer.wdl for answer in answers if answer.wdl is not None]
-        plies = [answer.plies for answer in answers if answer.plies is not None]
+        outputs = [Outputs(*expert(planes)) for expert in self.experts]
+        outcomes = [output.wdl for output in outputs if output.wdl is not None]
+        plies = [output.plies for output in outputs if output.plies is not None]
         return Outputs(
-            logits=_mix_logits(weights, [answer.logits for answer in answers]),
-            value=_mix_numbers(weights, [answer.value for answer in answers]),
+            logits=_mix_logits(weights, [output.logits for output in outputs]),
+            value=_mix_numbers(weights, [output.value for output in outputs]),
             wdl=_mix_logits(weights, outcomes) if outcomes else None,
             plies=_mix_numbers(weights, plies) if plies else None,
         )
@@ -79,12 +79,12 @@ def _with_loss(tensor: Tensor, loss: Tensor) -> Tensor:
 def _mix_logits(weights: Tensor, logits: Sequence[Tensor]) -> Tensor:
     """Returns the logarithm of the weighted mean of the experts' probabilities over the last axis."""
     logarithms = weights.clamp_min(1e-12).log()
-    mixed = [_expand(logarithms[:, k], one) + torch.log_softmax(one.float(), dim=-1) for k, one in enumerate(logits)]
-    return torch.logsumexp(torch.stack(mixed), dim=0)
+    weighted = [_expand(logarithms[:, k], own) + torch.log_softmax(own.float(), dim=-1) for k, own in enumerate(logits)]
+    return torch.logsumexp(torch.stack(weighted), dim=0)
 
 
 def _mix_numbers(weights: Tensor, numbers: Sequence[Tensor]) -> Tensor:
-    return torch.stack([_expand(weights[:, k], one) * one for k, one in enumerate(numbers)]).sum(dim=0)
+    return torch.stack([_expand(weights[:, k], own) * own for k, own in enumerate(numbers)]).sum(dim=0)
 
 
 def _expand(column: Tensor, like: Tensor) -> Tensor:

@@ -47,7 +47,7 @@ class Mixture(Scheme):
             raise ValueError(f"expected a balance of at least 0, got {self.balance!r}")
 
     def check(self, gate: PhaseGate) -> None:
-        _learning(gate)
+        _require_untrained(gate)
 
     def cost(self, num_phases: int) -> float:
         # Every expert evaluates every sample.
@@ -76,30 +76,30 @@ class Mixture(Scheme):
         from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
         from moemcts.learn.networks.mixture import MixtureNetwork
 
-        size = _learning(gate)
+        template = _require_untrained(gate)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(trainer.config.seed)
-            experts = [make_network() for _ in size.phase_names]
-            weights = make_gate_network(size.game, size.num_phases, size.channels)
-        mixture = MixtureNetwork(weights, experts, balance=self.balance)
+            experts = [make_network() for _ in template.phase_names]
+            gate_network = make_gate_network(template.game, template.num_phases, template.channels)
+        mixture = MixtureNetwork(gate_network, experts, balance=self.balance)
         stages = [Stage(weights=(1.0,), epochs=self.epochs)]
         # None for the default, as in trainings from before it was recorded.
         decided_by = {"balance": None if self.balance == Mixture.balance else self.balance}
-        whole = trainer.fit(
+        trained = trainer.fit(
             mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test, decided_by=decided_by
         )
-        assert isinstance(whole.network, MixtureNetwork)
+        assert isinstance(trained.network, MixtureNetwork)
         training = dataset
         if validation is None:
             training, _ = dataset.split(trainer.config.validation_fraction, trainer.config.seed)
-        order = _order(whole.network.gate, training)
+        order = _phase_order(trained.network.gate, training)
         return Team(
-            gate=NetworkGate(size.game, _reordered(whole.network.gate, order), channels=size.channels),
-            trained=[dataclasses.replace(whole, network=whole.network.experts[phase]) for phase in order],
+            gate=NetworkGate(template.game, _reorder(trained.network.gate, order), channels=template.channels),
+            trained=[dataclasses.replace(trained, network=trained.network.experts[phase]) for phase in order],
         )
 
 
-def _learning(gate: PhaseGate) -> NetworkGate:
+def _require_untrained(gate: PhaseGate) -> NetworkGate:
     """Returns the gate if it is one to be trained; raises UsageError for any other."""
     from moemcts.learn.gates.network_gate import NetworkGate, is_untrained
 
@@ -108,7 +108,7 @@ def _learning(gate: PhaseGate) -> NetworkGate:
     raise UsageError(f"scheme 'mixture' trains its own gate: expected --gate learned, got {gate.name!r}")
 
 
-def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
+def _phase_order(gate: GateNetwork, dataset: Dataset) -> list[int]:
     """Returns the phases by the mean ply of positions spread over a dataset, weighted by the gate."""
     import numpy as np
     import torch
@@ -127,7 +127,7 @@ def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
     return [int(phase) for phase in np.argsort(plies / np.maximum(totals, 1e-12), kind="stable")]
 
 
-def _reordered(gate: GateNetwork, order: Sequence[int]) -> GateNetwork:
+def _reorder(gate: GateNetwork, order: Sequence[int]) -> GateNetwork:
     """Returns the gate, modified in place, with its phases in another order."""
     import torch
 

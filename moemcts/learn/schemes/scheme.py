@@ -89,18 +89,20 @@ class StagedScheme(Scheme):
         """Returns the stages of the expert for `phase`; raises MoemctsError if they are not valid."""
         name = f"scheme {type(self).__name__}"
         try:
-            found = self.stages(phase, num_phases)
+            stages = self.stages(phase, num_phases)
         except Exception as error:
             raise MoemctsError(
                 f"{name} is invalid: asked for the stages of phase {phase}, it raised {one_line(error)}"
             ) from error
-        is_right = isinstance(found, Sequence) and len(found) > 0
-        if not is_right or not all(isinstance(one, Stage) and len(one.weights) == num_phases for one in found):
+        is_non_empty = isinstance(stages, Sequence) and len(stages) > 0
+        if not is_non_empty or not all(
+            isinstance(stage, Stage) and len(stage.weights) == num_phases for stage in stages
+        ):
             raise MoemctsError(
                 f"{name} is invalid: expected stages for phase {phase} with weights of {num_phases} phases each, "
-                f"got {found!r}"
+                f"got {stages!r}"
             )
-        return found
+        return stages
 
     @final
     def cost(self, num_phases: int) -> float:

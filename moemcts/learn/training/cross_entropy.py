@@ -72,8 +72,8 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         logits = logits.contiguous()
         targets = (offsets.long().contiguous(), actions.long().contiguous(), shares.float().contiguous())
-        found = core.cross_entropy(_array(logits), _arrays(*targets), torch.get_num_threads())
-        losses, best, wanted, *sums = (torch.from_numpy(one) for one in found)
+        arrays = core.cross_entropy(_array(logits), _arrays(*targets), torch.get_num_threads())
+        losses, best, wanted, *sums = map(torch.from_numpy, arrays)
         ctx.save_for_backward(logits, *targets, *sums)
         ctx.mark_non_differentiable(best, wanted)
         return losses, best, wanted

@@ -15,19 +15,19 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
 
     Outside the main thread, where signals cannot be handled, nothing is recorded.
     """
-    noted = False
+    is_interrupted = False
 
-    def note(signum: int, frame: FrameType | None) -> None:
-        nonlocal noted
-        if noted:
+    def record(signum: int, frame: FrameType | None) -> None:
+        nonlocal is_interrupted
+        if is_interrupted:
             raise KeyboardInterrupt
-        noted = True
+        is_interrupted = True
 
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    previous = signal.signal(signal.SIGINT, note)
+    previous = signal.signal(signal.SIGINT, record)
     try:
-        yield lambda: noted
+        yield lambda: is_interrupted
     finally:
         signal.signal(signal.SIGINT, previous)

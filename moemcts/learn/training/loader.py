@@ -20,7 +20,7 @@ from moemcts.learn.training.losses import Targets
 from moemcts.learn.training.ranks import Ranks
 
 
-class Tensors(NamedTuple):
+class BatchTensors(NamedTuple):
     """A batch as tensors for training."""
 
     planes: Tensor
@@ -28,12 +28,12 @@ class Tensors(NamedTuple):
     weights: Tensor
 
     @classmethod
-    def of(cls, batch: Batch, *, is_pinned: bool = False) -> Tensors:
+    def of(cls, batch: Batch, *, is_pinned: bool = False) -> BatchTensors:
         """Returns the batch on the CPU; `is_pinned` puts it into pinned memory, which a GPU can read by itself."""
 
         def tensor(array: np.ndarray) -> Tensor:
-            made = torch.from_numpy(array)
-            return made.pin_memory() if is_pinned else made
+            unpinned = torch.from_numpy(array)
+            return unpinned.pin_memory() if is_pinned else unpinned
 
         policy = None
         if (visits := batch.policy) is not None:
@@ -42,7 +42,7 @@ class Tensors(NamedTuple):
         targets = Targets(tensor(batch.actions), policy, tensor(batch.returns), tensor(batch.plies_to_end), values)
         return cls(tensor(batch.planes), targets, tensor(batch.weights))
 
-    def to(self, device: torch.device) -> Tensors:
+    def to(self, device: torch.device) -> BatchTensors:
         """Returns the batch on a device."""
 
         def place(tensor: Tensor) -> Tensor:
@@ -50,14 +50,14 @@ class Tensors(NamedTuple):
 
         actions, policy, *others = self.targets
         policy = policy and PolicyTargets(*map(place, policy))
-        targets = Targets(place(actions), policy, *(None if one is None else place(one) for one in others))  # type: ignore[arg-type]
-        return Tensors(place(self.planes), targets, place(self.weights))
+        targets = Targets(place(actions), policy, *(None if target is None else place(target) for target in others))  # type: ignore[arg-type]
+        return BatchTensors(place(self.planes), targets, place(self.weights))
 
 
-class Loaded(NamedTuple):
+class LoadedBatch(NamedTuple):
     """Input of a training step."""
 
-    batch: Tensors
+    batch: BatchTensors
     num_samples: int
     """Of all ranks together; `batch` is this rank's share."""
     waited: float
@@ -94,16 +94,16 @@ class Loader:
         self._rows: list[IntArray] = []
         self._rows_of: tuple[int, int] | None = None
 
-    def batches(self, start: int, stop: int, returns: Sequence[int]) -> Generator[Loaded]:
-        """Yields the batches of the steps from `start` to `stop`; `returns` are the steps it was reset to."""
+    def batches(self, start: int, stop: int, resets: Sequence[int]) -> Generator[LoadedBatch]:
+        """Yields the batches of the steps from `start` to `stop`; `resets` are the steps it was reset to."""
         steps = iter(range(start, stop))
-        upcoming: deque[tuple[IntArray, Future[Tensors]]] = deque()
+        upcoming: deque[tuple[IntArray, Future[BatchTensors]]] = deque()
         with ThreadPoolExecutor(max_workers=self._config.encoders) as encoders:
 
             def submit() -> None:
                 if (step := next(steps, None)) is not None:
-                    rows = self._rows_at(step, returns)
-                    upcoming.append((rows, encoders.submit(self._encode, rows, (self._seed, step, len(returns)))))
+                    rows = self._rows_at(step, resets)
+                    upcoming.append((rows, encoders.submit(self._encode, rows, (self._seed, step, len(resets)))))
 
             try:
                 for _ in range(self._config.prefetch):
@@ -114,24 +114,24 @@ class Loader:
                     batch = future.result()
                     waited = time.perf_counter() - began
                     submit()
-                    yield Loaded(batch, len(rows), waited)
+                    yield LoadedBatch(batch, len(rows), waited)
             finally:
                 for _, future in upcoming:
                     future.cancel()
 
-    def _encode(self, rows: IntArray, seed: Sequence[int]) -> Tensors:
+    def _encode(self, rows: IntArray, seed: Sequence[int]) -> BatchTensors:
         share = (self._ranks.rank, self._ranks.size)
         batch = self._dataset.batch(rows, self._weights, self._symmetries, seed, share=share)
-        return Tensors.of(batch, is_pinned=self._is_pinned)
+        return BatchTensors.of(batch, is_pinned=self._is_pinned)
 
-    def _rows_at(self, step: int, returns: Sequence[int]) -> IntArray:
+    def _rows_at(self, step: int, resets: Sequence[int]) -> IntArray:
         epoch, i = divmod(step, self.per_epoch)
-        if self._rows_of != (epoch, len(returns)):
+        if self._rows_of != (epoch, len(resets)):
             self._rows = epoch_rows(self._weights, self._config.batch_size, seed_of(self._seed, epoch))
-            for number, back_to in enumerate(returns):
+            for number, back_to in enumerate(resets):
                 if back_to // self.per_epoch == epoch:
                     _shuffle(self._rows, back_to % self.per_epoch, seed_of(self._seed, epoch, number + 1))
-            self._rows_of = (epoch, len(returns))
+            self._rows_of = (epoch, len(resets))
         return self._rows[i]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from moemcts.game import FloatArray
 from moemcts.learn.data.dataset import CHUNK, Dataset
-from moemcts.learn.training.loader import Tensors
+from moemcts.learn.training.loader import BatchTensors
 from moemcts.learn.training.losses import Losses
 from moemcts.learn.training.ranks import Ranks
 
@@ -18,13 +18,13 @@ PerSample = Mapping[str, FloatArray]
 Summary = dict[str, float]
 
 
-def columns(losses: Losses) -> dict[str, torch.Tensor]:
+def loss_columns(losses: Losses) -> dict[str, torch.Tensor]:
     """Returns what is measured of every sample, by its name in the log."""
     return {**losses.terms(), "accuracy": losses.correct}
 
 
 def measure(
-    dataset: Dataset, losses_of: Callable[[Tensors], Losses], ranks: Ranks, *, batch_size: int = CHUNK
+    dataset: Dataset, losses_of: Callable[[BatchTensors], Losses], ranks: Ranks, *, batch_size: int = CHUNK
 ) -> PerSample:
     """Returns the losses of every sample; each rank computes its share, and all get the whole.
 
@@ -36,8 +36,8 @@ def measure(
     own: list[dict[str, FloatArray]] = []
     with torch.inference_mode():
         for part in rows[ranks.rank :: ranks.size]:
-            losses = losses_of(Tensors.of(dataset.batch(part, ones)))
-            own.append({name: column.float().cpu().numpy() for name, column in columns(losses).items()})
+            losses = losses_of(BatchTensors.of(dataset.batch(part, ones)))
+            own.append({name: column.float().cpu().numpy() for name, column in loss_columns(losses).items()})
     shares = ranks.gather(own)
     parts = [shares[i % ranks.size][i // ranks.size] for i in range(len(rows))]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}

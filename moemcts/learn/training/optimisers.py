@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.schedule import Pace
+from moemcts.learn.training.schedule import ScheduleValues
 from moemcts.learn.training.stages import PlanStep
 from moemcts.learn.weights import Weights, read_state
 from moemcts.store import read_bytes, write_bytes
 
 
 def make_optimiser(config: TrainerConfig, network: nn.Module) -> torch.optim.Optimizer:
-    """Returns the optimiser that is configured; `set_pace` sets its learning rate."""
+    """Returns the optimiser that is configured; `apply_schedule` sets its learning rate."""
     parameters = network.parameters()
     if config.optimiser == "adamw":
         return torch.optim.AdamW(parameters, weight_decay=config.weight_decay, fused=True)
@@ -32,14 +32,14 @@ def make_optimiser(config: TrainerConfig, network: nn.Module) -> torch.optim.Opt
     )
 
 
-def set_pace(optimiser: torch.optim.Optimizer, pace: Pace) -> None:
+def apply_schedule(optimiser: torch.optim.Optimizer, values: ScheduleValues) -> None:
     """Sets learning rate and momentum, or the first beta if there is no momentum."""
     for group in optimiser.param_groups:
-        group["lr"] = pace.learning_rate
+        group["lr"] = values.learning_rate
         if "betas" in group:
-            group["betas"] = (pace.momentum, group["betas"][1])
+            group["betas"] = (values.momentum, group["betas"][1])
         else:
-            group["momentum"] = pace.momentum
+            group["momentum"] = values.momentum
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -73,25 +73,25 @@ class Optimisers:
 
     def of(self, step: PlanStep) -> Weights | None:
         """Returns the state that a stage continues from; None for a new one."""
-        path = self.before / self._gathered(step.experts[0], step)
+        path = self.before / self._file_name(step.experts[0], step)
         return read_state(path)[0] if path.exists() else None
 
     def keep(self, step: PlanStep, path: Path) -> None:
         """Copies the state that a stage has left in a file to `after`, for each of its experts."""
         content = read_bytes(path)
         for expert in step.experts:
-            write_bytes(self.after / self._gathered(expert, step), content)
+            write_bytes(self.after / self._file_name(expert, step), content)
 
     def pass_on(self, expert: int, place: int) -> None:
         """Copies the earlier state of a stage that is left out."""
-        name = _name(expert, place)
+        name = _state_file(expert, place)
         if (self.before / name).exists():
             write_bytes(self.after / name, read_bytes(self.before / name))
 
-    def _gathered(self, expert: int, step: PlanStep) -> str:
+    def _file_name(self, expert: int, step: PlanStep) -> str:
         place = len(step.chain) - 1
-        return _name(expert, self.places[expert][place] if self.places else place)
+        return _state_file(expert, self.places[expert][place] if self.places else place)
 
 
-def _name(expert: int, place: int) -> str:
+def _state_file(expert: int, place: int) -> str:
     return f"{expert}-{place}.safetensors"

@@ -14,11 +14,11 @@ from torch import nn
 from moemcts.learn.identity import check_same
 from moemcts.learn.networks.shared_body import freeze_body
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.learner import Machine
+from moemcts.learn.training.learner import TrainingContext
 from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.optimisers import Optimisers
 from moemcts.learn.training.progress import Meter
-from moemcts.learn.training.stage import GOOD, OPTIMISER, RESULT, RESUME, Material, StageRun, read_stage
+from moemcts.learn.training.stage import GOOD, OPTIMISER, RESULT, RESUME, StageRun, TrainingData, read_stage
 from moemcts.learn.training.stages import PlanStep
 from moemcts.learn.weights import Weights, load_state
 from moemcts.store import json_round_trip
@@ -42,18 +42,18 @@ class PlanRun:
     def __init__(
         self,
         config: TrainerConfig,
-        machine: Machine,
+        context: TrainingContext,
         initial: Sequence[Weights],
-        material: Material,
+        data: TrainingData,
         identity: Mapping[str, Any],
         folder: Path,
         meter: Meter,
         optimisers: Optimisers | None,
     ) -> None:
         self._config = config
-        self._machine = machine
+        self._context = context
         self._initial = initial
-        self._material = material
+        self._data = data
         self._identity = identity
         self._folder = folder
         self._meter = meter
@@ -92,23 +92,23 @@ class PlanRun:
         if number >= 0:
             state, measurement = self._results[number][0], dict(self._results[number][1])
             path = self._stage_folder(number) / RESULT
-        network = copy.deepcopy(self._machine.network).eval()
+        network = copy.deepcopy(self._context.network).eval()
         load_state(network, state, str(path))
         freeze_body(network, False)
         return Trained(network=network, path=path, measurement=measurement)
 
     def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
         before = self._initial[step.origin] if step.parent is None else self._results[step.parent][0]
-        load_state(self._machine.network, before, "the stage before")
+        load_state(self._context.network, before, "the stage before")
         return StageRun(
             self._config,
-            self._machine,
-            self._material,
+            self._context,
+            self._data,
             step.stage,
             seed=int(np.random.SeedSequence((self._config.seed, len(step.chain))).generate_state(1)[0]),
             folder=folder,
             identity=identity,
-            head={"experts": [self._material.phase_names[expert] for expert in step.experts]},
+            head={"experts": [self._data.phase_names[expert] for expert in step.experts]},
             log=self._log,
             timings=self._timings,
             num_bytes=self._num_bytes,

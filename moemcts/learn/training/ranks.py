@@ -75,7 +75,7 @@ class Ranks:
 ALONE = Ranks()
 
 
-def launched() -> Ranks:
+def torchrun_ranks() -> Ranks:
     """Returns the rank of this process as set by `torchrun`, without connecting it."""
     size, rank = (os.environ.get(name, "") for name in ("WORLD_SIZE", "RANK"))
     return Ranks(int(rank), int(size)) if size.isdigit() and rank.isdigit() and int(size) > 1 else ALONE
@@ -87,7 +87,7 @@ def connected(device: str) -> Iterator[Ranks]:
 
     Each process takes the GPU of its local rank. Raises MoemctsError if the others cannot be reached.
     """
-    ranks = launched()
+    ranks = torchrun_ranks()
     if ranks.size == 1:
         yield ranks
         return
@@ -135,7 +135,7 @@ def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
     return device
 
 
-def device_here(name: str) -> str:
+def device_or_cpu(name: str) -> str:
     """Returns the device of that name if torch has it here, else the CPU.
 
     For results that depend on the device in the last digits only, such as the losses of a training done elsewhere.

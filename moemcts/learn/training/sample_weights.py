@@ -10,7 +10,7 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training.stages import Stage
 
-FAINTEST = 1 / 64
+MIN_WEIGHT = 1 / 64
 """Samples of less weight are left out, so that epochs are not spent on them."""
 
 
@@ -27,14 +27,15 @@ def sample_weights(stage: Stage, dataset: Dataset, phases: FloatArray) -> FloatA
     own = np.array(stage.weights, dtype=np.float64)[phases.argmax(axis=1)]
     games, plies = dataset.games(), dataset.plies_to_end()
     nearest = np.full(len(own), np.inf)
-    near = np.zeros(len(own))
+    weight_by_distance = np.zeros(len(own))
     for weight in sorted({weight for weight in stage.weights if weight > 0}):
-        distances = plies_away(games, plies, own == weight)
+        distances = plies_to_nearest(games, plies, own == weight)
         is_nearer = (distances >= 0) & (distances <= nearest)
         nearest = np.where(is_nearer, distances, nearest)
-        near = np.where(is_nearer, weight * 2.0 ** (-distances / stage.half_life), near)
-    near = np.where(own > 0, own, near)
-    return np.where(near >= FAINTEST, near, 0.0).astype(np.float32)
+        decayed = weight * 2.0 ** (-distances / stage.half_life)
+        weight_by_distance = np.where(is_nearer, decayed, weight_by_distance)
+    weights_of_samples = np.where(own > 0, own, weight_by_distance)
+    return np.where(weights_of_samples >= MIN_WEIGHT, weights_of_samples, 0.0).astype(np.float32)
 
 
 def has_samples(stage: Stage, phases: FloatArray) -> bool:
@@ -44,7 +45,7 @@ def has_samples(stage: Stage, phases: FloatArray) -> bool:
     return bool(phases[:, counts].any() if stage.half_life is None else counts[phases.argmax(axis=1)].any())
 
 
-def no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate, name: str, remedy: str) -> MoemctsError:
+def no_samples_error(stage: Stage, dataset: Dataset, gate: PhaseGate, name: str, remedy: str) -> MoemctsError:
     """Returns the error for a stage without samples, with the counts of each phase of the gate, and a remedy.
 
     `name` is how the message calls the gate.
@@ -55,7 +56,7 @@ def no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate, name: str, remed
     )
 
 
-def plies_away(games: IntArray, plies: IntArray, is_in: np.ndarray) -> IntArray:
+def plies_to_nearest(games: IntArray, plies: IntArray, is_in: np.ndarray) -> IntArray:
     """Returns the distance in plies of each sample to the nearest one of its game with `is_in`, all `[N]`.
 
     -1 if the game has none. `plies` may be counted from either end.

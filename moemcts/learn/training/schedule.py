@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 
-class Pace(NamedTuple):
+class ScheduleValues(NamedTuple):
     """Learning rate and momentum of one step."""
 
     learning_rate: float
@@ -18,22 +18,22 @@ class Pace(NamedTuple):
 ScheduleName = Literal["constant", "one_cycle", "cosine", "plateau"]
 
 
-def pace(
+def schedule_values(
     schedule: ScheduleName, step: int, num_steps: int, *, learning_rate: float, momentum: float, min_momentum: float
-) -> Pace:
-    """Returns the pace at `step` of `num_steps`.
+) -> ScheduleValues:
+    """Returns the learning rate and momentum at `step` of `num_steps`.
 
     `learning_rate` and `momentum` are the maxima of the schedule; with `one_cycle` and `cosine`, momentum is lowest
     where the learning rate is highest: `min_momentum`, or `momentum` if that is less. `plateau` is constant between the
     reductions, which depend on measurements: `LossMonitor.learning_rate`.
     """
     if schedule in ("constant", "plateau"):
-        return Pace(learning_rate, momentum)
+        return ScheduleValues(learning_rate, momentum)
     shape = one_cycle if schedule == "one_cycle" else cosine
     rate = learning_rate * shape((step + 0.5) / num_steps)
     low = learning_rate * FINAL
     fall = momentum - min(min_momentum, momentum)
-    return Pace(rate, momentum - fall * (rate - low) / (learning_rate - low))
+    return ScheduleValues(rate, momentum - fall * (rate - low) / (learning_rate - low))
 
 
 FINAL = 1 / 14000

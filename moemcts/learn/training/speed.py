@@ -23,10 +23,10 @@ MAX_ROWS = 128
 """Samples per timed step on a CPU: what is faster with these is faster with more. On a GPU, where few samples cost no
 more than launching their kernels, it is as many as a step of the training has."""
 BUDGET = 2.0
-"""Seconds of timing, after a first step of each way and with at least another one of each."""
+"""Seconds of timing, after a first step in each mode and with at least another one of each."""
 
 
-class Way(NamedTuple):
+class ComputeMode(NamedTuple):
     """How the steps of a training are computed."""
 
     precision: Literal["float32", "bf16"]
@@ -36,10 +36,15 @@ class Way(NamedTuple):
         return self.precision + (", channels last" if self.channels_last else "")
 
 
-WAYS = (Way("float32", False), Way("float32", True), Way("bf16", False), Way("bf16", True))
+COMPUTE_MODES = (
+    ComputeMode("float32", False),
+    ComputeMode("float32", True),
+    ComputeMode("bf16", False),
+    ComputeMode("bf16", True),
+)
 
 
-def settled(
+def resolve_precision(
     config: TrainerConfig,
     network: nn.Module,
     observation_shape: tuple[int, ...],
@@ -56,11 +61,11 @@ def settled(
     num_rows = max(config.batch_size // shares, 2)
     if torch.device(device).type == "cpu":
         num_rows = min(num_rows, MAX_ROWS)
-    rates = measure_ways(network, observation_shape, num_rows, config.threads or 1, device)
-    return with_way(config, best_way(rates))
+    rates = measure_modes(network, observation_shape, num_rows, config.threads or 1, device)
+    return with_mode(config, fastest_mode(rates))
 
 
-def settled_once(
+def resolve_precision_once(
     config: TrainerConfig,
     network: nn.Module,
     observation_shape: tuple[int, ...],
@@ -76,61 +81,61 @@ def settled_once(
         return config
     if begun is not None:
         found = begun.get("config", {})
-        return with_way(config, Way(found.get("precision", "float32"), bool(found.get("channels_last"))))
-    mine = config
+        return with_mode(config, ComputeMode(found.get("precision", "float32"), bool(found.get("channels_last"))))
+    own = config
     if ranks.is_first:
-        mine = settled(config, network, observation_shape, device=str(device), shares=ranks.size)
-    return ranks.gather(mine)[0]
+        own = resolve_precision(config, network, observation_shape, device=str(device), shares=ranks.size)
+    return ranks.gather(own)[0]
 
 
-def with_way(config: TrainerConfig, way: Way) -> TrainerConfig:
-    """Returns the settings with the precision and layout of a way."""
+def with_mode(config: TrainerConfig, mode: ComputeMode) -> TrainerConfig:
+    """Returns the settings with the precision and layout of a mode."""
     # None if it is not used, as in settings from before it existed.
-    return config.model_copy(update={"precision": way.precision, "channels_last": way.channels_last or None})
+    return config.model_copy(update={"precision": mode.precision, "channels_last": mode.channels_last or None})
 
 
-def best_way(rates: Mapping[Way, float]) -> Way:
-    """Returns the fastest way that is worth what it changes: precision, or only the order of sums.
+def fastest_mode(rates: Mapping[ComputeMode, float]) -> ComputeMode:
+    """Returns the fastest mode that is worth what it changes: precision, or only the order of sums.
 
-    Ways without a rate are not chosen; if none has one, float32 is.
+    Modes without a rate are not chosen; if none has one, float32 is.
     """
-    by_precision: dict[str, Way] = {}
+    by_precision: dict[str, ComputeMode] = {}
     for precision in ("float32", "bf16"):
-        plain, reordered = (way for way in WAYS if way.precision == precision)
+        plain, reordered = (mode for mode in COMPUTE_MODES if mode.precision == precision)
         is_worth_it = rates.get(reordered, 0.0) >= WORTH_REORDERING * rates.get(plain, 0.0)
         by_precision[precision] = reordered if is_worth_it and reordered in rates else plain
     exact, rounded = by_precision["float32"], by_precision["bf16"]
     return rounded if rates.get(rounded, 0.0) > WORTH_ROUNDING * rates.get(exact, 0.0) else exact
 
 
-def measure_ways(
+def measure_modes(
     network: nn.Module, observation_shape: tuple[int, ...], num_rows: int, num_threads: int, device: str = "cpu"
-) -> dict[Way, float]:
-    """Returns how many samples per second a network trains on in each way, forward and backward, taking turns.
+) -> dict[ComputeMode, float]:
+    """Returns how many samples per second a network trains on in each mode, forward and backward, taking turns.
 
-    A rate is that of the fastest step, as other load only makes steps slower. The network is not changed; a way that it
-    cannot be computed in has no rate.
+    A rate is that of the fastest step, as other load only makes steps slower. The network is not changed; a mode in
+    which it cannot be computed has no rate.
     """
     place = torch.device(device)
     planes = torch.from_numpy(random_planes(observation_shape, num_rows)).to(place)
-    tried = copy.deepcopy(network).to(place).train()
-    seconds: dict[Way, float] = {}
+    network_copy = copy.deepcopy(network).to(place).train()
+    seconds: dict[ComputeMode, float] = {}
     devices = [place] if place.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), torch_threads(num_threads):
-        for way in WAYS:
+        for mode in COMPUTE_MODES:
             try:
-                step_seconds(tried, tried, planes, way)
+                step_seconds(network_copy, network_copy, planes, mode)
             except RuntimeError:
                 # An operation that does not support bfloat16, or not enough memory.
                 continue
-            seconds[way] = float("inf")
+            seconds[mode] = float("inf")
         started = time.perf_counter()
         while seconds:
-            for way in seconds:
-                seconds[way] = min(seconds[way], step_seconds(tried, tried, planes, way))
+            for mode in seconds:
+                seconds[mode] = min(seconds[mode], step_seconds(network_copy, network_copy, planes, mode))
             if time.perf_counter() - started > BUDGET:
                 break
-    return {way: num_rows / least for way, least in seconds.items()}
+    return {mode: num_rows / least for mode, least in seconds.items()}
 
 
 def in_layout(planes: torch.Tensor, channels_last: bool | None) -> torch.Tensor:
@@ -138,14 +143,16 @@ def in_layout(planes: torch.Tensor, channels_last: bool | None) -> torch.Tensor:
     return planes.contiguous(memory_format=torch.channels_last) if channels_last else planes
 
 
-def step_seconds(network: nn.Module, forward: Callable[[torch.Tensor], Any], planes: torch.Tensor, way: Way) -> float:
-    """Returns the seconds that a step takes without loss and optimiser, which are the same in every way.
+def step_seconds(
+    network: nn.Module, forward: Callable[[torch.Tensor], Any], planes: torch.Tensor, mode: ComputeMode
+) -> float:
+    """Returns the seconds that a step takes without loss and optimiser, which are the same in every mode.
 
     `forward` calls the network: itself, or its compiled version.
     """
     started = time.perf_counter()
-    with torch.autocast(planes.device.type, dtype=torch.bfloat16, enabled=way.precision == "bf16"):
-        outputs: Any = forward(in_layout(planes, way.channels_last))
+    with torch.autocast(planes.device.type, dtype=torch.bfloat16, enabled=mode.precision == "bf16"):
+        outputs: Any = forward(in_layout(planes, mode.channels_last))
     network.zero_grad(set_to_none=True)
     sum(part.float().square().mean() for part in outputs if part is not None).backward()
     if planes.device.type == "cuda":

@@ -16,12 +16,12 @@ from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.networks.shared_body import freeze_body
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.interrupts import deferred_interrupts
-from moemcts.learn.training.learner import Learner, Machine
-from moemcts.learn.training.loader import Loaded, Loader, seed_of
+from moemcts.learn.training.learner import Learner, TrainingContext
+from moemcts.learn.training.loader import LoadedBatch, Loader, seed_of
 from moemcts.learn.training.measurement import by_phase, measure, summary
 from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.sample_weights import sample_weights
-from moemcts.learn.training.schedule import pace
+from moemcts.learn.training.schedule import schedule_values
 from moemcts.learn.training.stage_state import Speed, StageState, Sums
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import Weights, load_state, network_state, read_state, write_state
@@ -31,8 +31,8 @@ CHECK_INTERVAL = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Material:
-    """Datasets and phase weights of a stage."""
+class TrainingData:
+    """The datasets and phase weights of a stage."""
 
     training: Dataset
     held_out: Dataset
@@ -50,7 +50,7 @@ class Material:
 
 
 class _Diverged(Exception):
-    """The loss or a weight is not finite, or the held-out loss has spiked: what, and at which step."""
+    """The loss or a weight is not finite, or the held-out loss has spiked: the reason, and the step."""
 
 
 class StageRun:
@@ -59,8 +59,8 @@ class StageRun:
     def __init__(
         self,
         config: TrainerConfig,
-        machine: Machine,
-        material: Material,
+        context: TrainingContext,
+        data: TrainingData,
         stage: Stage,
         *,
         seed: int,
@@ -80,12 +80,12 @@ class StageRun:
         from; with `keeps_optimiser` the state that belongs to the final weights is kept in `OPTIMISER`.
         """
         self.config = config
-        self.name = stage.describe(material.phase_names)
-        self._machine = machine
-        self._network = machine.network
-        self._ranks = machine.ranks
-        freeze_body(machine.network, stage.trains == "heads")
-        self._material = material
+        self.name = stage.describe(data.phase_names)
+        self._context = context
+        self._network = context.network
+        self._ranks = context.ranks
+        freeze_body(context.network, stage.trains == "heads")
+        self._data = data
         self._stage = stage
         self._seed = seed
         self._folder = folder
@@ -93,12 +93,12 @@ class StageRun:
         self._head = dict(head)
         self._log = log
         self._timings = timings
-        weights = sample_weights(stage, material.training, material.training_phases)
-        self._loader = Loader(config, material.training, weights, seed=seed, device=machine.device, ranks=machine.ranks)
-        held_out = sample_weights(stage, material.held_out, material.held_out_phases)
-        self._held_out_weights = held_out[material.measured]
+        weights = sample_weights(stage, data.training, data.training_phases)
+        self._loader = Loader(config, data.training, weights, seed=seed, device=context.device, ranks=context.ranks)
+        held_out = sample_weights(stage, data.held_out, data.held_out_phases)
+        self._held_out_weights = held_out[data.measured]
         self.num_steps = stage_steps(config, stage, weights)
-        self._learner = Learner(config, machine, optimiser or {})
+        self._learner = Learner(config, context, optimiser or {})
         self._keeps_optimiser = keeps_optimiser
         self._state = StageState(metrics_bytes=num_bytes)
         self._speed = Speed()
@@ -114,8 +114,8 @@ class StageRun:
         self._resume()
         with deferred_interrupts() as is_interrupted:
             while not self._is_over():
-                judge = self._state.judge
-                batches = self._loader.batches(self._state.step, self.num_steps, judge.returns)
+                monitor = self._state.monitor
+                batches = self._loader.batches(self._state.step, self.num_steps, monitor.returns)
                 try:
                     with contextlib.closing(batches):
                         for loaded in batches:
@@ -123,21 +123,21 @@ class StageRun:
                             if self._is_over():
                                 break
                 except _Diverged as divergence:
-                    self._go_back(*divergence.args)
+                    self._roll_back(*divergence.args)
         return self._finish()
 
     def _is_over(self) -> bool:
-        return self._state.step >= self.num_steps or self._state.judge.is_over
+        return self._state.step >= self.num_steps or self._state.monitor.is_over
 
     def _do_step(
-        self, loaded: Loaded, on_step: Callable[[int, int, float, float], None], is_interrupted: Callable[[], bool]
+        self, loaded: LoadedBatch, on_step: Callable[[int, int, float, float], None], is_interrupted: Callable[[], bool]
     ) -> None:
         began = time.perf_counter()
         self._learn(loaded)
-        is_due, is_saved = self._is_due(self._state.step), self._state.step % self.config.save_interval == 0
+        is_due, is_saved = self._is_measurement_due(self._state.step), self._state.step % self.config.save_interval == 0
         if is_due or is_saved:
             # Pending work of a GPU belongs to its steps, not to the measurement or the writing that would wait for it.
-            self._check()
+            self._check_losses()
         seconds = loaded.waited + time.perf_counter() - began
         self._speed.add(loaded.num_samples, seconds, loaded.waited)
         step = self._state.step
@@ -160,37 +160,37 @@ class StageRun:
                     self._save(RESUME)
             raise
 
-    def _learn(self, loaded: Loaded) -> None:
-        config, step, judge = self.config, self._state.step, self._state.judge
-        now = pace(
+    def _learn(self, loaded: LoadedBatch) -> None:
+        config, step, monitor = self.config, self._state.step, self._state.monitor
+        values = schedule_values(
             config.schedule,
             step,
             self.num_steps,
-            learning_rate=config.learning_rate * self._stage.learning_rate * judge.learning_rate(config),
+            learning_rate=config.learning_rate * self._stage.learning_rate * monitor.learning_rate(config),
             momentum=config.momentum,
             min_momentum=config.min_momentum,
         )
         # A network's random draws in a step depend on the step alone, so that no generator state has to be stored.
-        self._learner.learn(loaded, now, seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
+        self._learner.learn(loaded, values, seed_of(self._seed, step, len(monitor.returns), self._ranks.rank))
         self._state.step += 1
         if self._learner.num_pending == CHECK_INTERVAL:
-            self._check()
+            self._check_losses()
 
-    def _check(self) -> None:
+    def _check_losses(self) -> None:
         """Adds the losses of the last steps to the sums; raises _Diverged if one is not finite."""
         first = self._state.step - self._learner.num_pending
-        for i, numbers in enumerate(self._learner.tell(), 1):
+        for i, numbers in enumerate(self._learner.pop_losses(), 1):
             if not math.isfinite(numbers["loss"]):
                 raise _Diverged(f"the loss is {numbers['loss']}", first + i)
             self._state.sums.add(numbers)
             self.loss = numbers["loss"] / numbers["weight"]
 
     def _check_weights(self) -> None:
-        self._check()
+        self._check_losses()
         if not all(bool(parameter.isfinite().all()) for parameter in self._network.parameters()):
             raise _Diverged("a weight is not a number", self._state.step)
 
-    def _is_due(self, step: int) -> bool:
+    def _is_measurement_due(self, step: int) -> bool:
         return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps
 
     def _measure(self) -> None:
@@ -202,8 +202,8 @@ class StageRun:
         self._ranks.share_buffers(self._network)
         entry = self._measurement()
         held_out = entry["validation"]
-        before = self._state.judge.accepted
-        trend = self._state.judge.judge(self.config, held_out and held_out["loss"])
+        before = self._state.monitor.accepted
+        trend = self._state.monitor.judge(self.config, held_out and held_out["loss"])
         self._write_log({**entry, "spike": True} if trend == "spike" else entry)
         if trend == "spike":
             loss, spike = held_out["loss"], self.config.spike
@@ -227,12 +227,12 @@ class StageRun:
 
     def _keep_optimiser(self) -> None:
         if self._keeps_optimiser:
-            self._write(OPTIMISER, self._learner.gathered(), {"step": self._state.step})
+            self._write(OPTIMISER, self._learner.optimiser_state(), {"step": self._state.step})
 
     def _measurement(self) -> dict[str, Any]:
-        material, state, factors = self._material, self._state, self.config.shares()
-        per_sample = measure(material.validation, self._learner.losses, self._ranks, batch_size=self.config.batch_size)
-        phases = material.held_out_phases[material.measured]
+        data, state, factors = self._data, self._state, self.config.shares()
+        per_sample = measure(data.validation, self._learner.losses, self._ranks, batch_size=self.config.batch_size)
+        phases = data.held_out_phases[data.measured]
         entry = {
             **self._head,
             "stage": self.name,
@@ -241,11 +241,11 @@ class StageRun:
             "epoch": state.step / self._loader.per_epoch,
             "training": state.sums.means(),
             "validation": summary(per_sample, self._held_out_weights, factors),
-            "phases": by_phase(per_sample, phases, material.phase_names, factors),
+            "phases": by_phase(per_sample, phases, data.phase_names, factors),
         }
-        if material.test is not None and material.test_phases is not None:
-            of_test = measure(material.test, self._learner.losses, self._ranks, batch_size=self.config.batch_size)
-            entry["test"] = by_phase(of_test, material.test_phases, material.phase_names, factors)
+        if data.test is not None and data.test_phases is not None:
+            test_losses = measure(data.test, self._learner.losses, self._ranks, batch_size=self.config.batch_size)
+            entry["test"] = by_phase(test_losses, data.test_phases, data.phase_names, factors)
         return entry
 
     def _write_log(self, entry: Mapping[str, Any]) -> None:
@@ -255,22 +255,22 @@ class StageRun:
             self._timings.append({**head, "step": self._state.step, **self._speed.rates()})
         self._speed = Speed()
 
-    def _go_back(self, what: str, step: int) -> None:
+    def _roll_back(self, reason: str, step: int) -> None:
         """Restores the state of the last good measurement; the batches after it come in another order.
 
         Raises MoemctsError if there is none, or if this has happened too often.
         """
-        num_returns = len(self._state.judge.returns)
+        num_returns = len(self._state.monitor.returns)
         if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
             often = f" after going back {num_returns} times" if num_returns else ""
             raise MoemctsError(
-                f"{what} at step {step} of {self.num_steps} of stage {self.name!r}{often}; {self._advice(step)}; what "
-                f"was learned until the last saved state is kept in {self._folder}"
+                f"{reason} at step {step} of {self.num_steps} of stage {self.name!r}{often}; {self._advice(step)}; "
+                f"what was learned until the last saved state is kept in {self._folder}"
             )
-        returns = self._state.judge.returns
+        returns = self._state.monitor.returns
         self._restore(GOOD)
         # Log lines on the way to the spike are kept; only what comes after it is written again.
-        self._state.judge.returns = [*returns, self._state.step]
+        self._state.monitor.returns = [*returns, self._state.step]
         self._save(RESUME)
 
     def _advice(self, step: int) -> str:
@@ -287,7 +287,7 @@ class StageRun:
         self._ranks.share_buffers(self._network)
         self._state.metrics_bytes = self._log.num_bytes
         tensors: Weights = {f"network.{key}": tensor for key, tensor in network_state(self._network).items()}
-        tensors |= {f"optimiser.{key}": tensor for key, tensor in self._learner.gathered().items()}
+        tensors |= {f"optimiser.{key}": tensor for key, tensor in self._learner.optimiser_state().items()}
         self._write(name, tensors, {"identity": self._identity, "position": self._state.to_json()})
 
     def _resume(self) -> None:
@@ -295,7 +295,7 @@ class StageRun:
         if not found:
             self._rewind_log()
             return
-        self._restore(max(found, key=self._reached))
+        self._restore(max(found, key=self._progress_of))
         self._rewind_log()
         # All ranks have to read the files before any of them writes.
         self._ranks.wait()
@@ -306,16 +306,16 @@ class StageRun:
             self._log.rewind(self._state.metrics_bytes)
             self._timings.rewind(self._timings.num_bytes)
 
-    def _reached(self, name: str) -> tuple[int, int]:
+    def _progress_of(self, name: str) -> tuple[int, int]:
         """Returns how far a state is; one with more resets is further."""
         state = StageState.of(read_stage(self._folder / name)[1]["position"])
-        return len(state.judge.returns), state.step
+        return len(state.monitor.returns), state.step
 
     def _restore(self, name: str) -> None:
         tensors, content = read_stage(self._folder / name)
         self._state = StageState.of(content["position"])
-        load_state(self._network, _part(tensors, "network."), str(self._folder / name))
-        self._learner = Learner(self.config, self._machine, _part(tensors, "optimiser."))
+        load_state(self._network, _without_prefix(tensors, "network."), str(self._folder / name))
+        self._learner = Learner(self.config, self._context, _without_prefix(tensors, "optimiser."))
 
     def _write(self, name: str, tensors: Weights, content: Mapping[str, Any]) -> None:
         if self._ranks.is_first:
@@ -368,5 +368,5 @@ def stage_steps(config: TrainerConfig, stage: Stage, weights: FloatArray) -> int
     return max(round(config.epochs * stage.epochs * per_epoch), 1) if per_epoch else 0
 
 
-def _part(tensors: Weights, prefix: str) -> Weights:
+def _without_prefix(tensors: Weights, prefix: str) -> Weights:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -34,20 +34,20 @@ class StageState:
     best: dict[str, Any] | None = None
     """The measurement with the lowest held-out loss so far, or the last one with keep `last`."""
     sums: Sums = field(default_factory=Sums)
-    judge: LossMonitor = field(default_factory=LossMonitor)
+    monitor: LossMonitor = field(default_factory=LossMonitor)
 
     def to_json(self) -> dict[str, Any]:
-        values = {**vars(self), "sums": vars(self.sums), "course": self.judge.to_json()}
-        del values["judge"]
+        values = {**vars(self), "sums": vars(self.sums), "course": self.monitor.to_json()}
+        del values["monitor"]
         return values
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> StageState:
         values = dict(values)
-        judge, sums = LossMonitor(**values.pop("course")), values.pop("sums")
+        monitor, sums = LossMonitor(**values.pop("course")), values.pop("sums")
         # States from before samples were weighted here count every step alike.
         totals = {"weight": float(sums.get("steps", 0)), **sums["totals"]}
-        return cls(**values, sums=Sums(totals=totals), judge=judge)
+        return cls(**values, sums=Sums(totals=totals), monitor=monitor)
 
 
 @dataclass

@@ -22,17 +22,17 @@ from moemcts.learn.identity import check_same
 from moemcts.learn.networks.contract import check_network
 from moemcts.learn.networks.shared_body import require_heads
 from moemcts.learn.threads import torch_threads
-from moemcts.learn.training.compiling import compiled, compiled_where_it_pays
+from moemcts.learn.training.compiling import compiled, resolve_compile
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.learner import Machine
+from moemcts.learn.training.learner import TrainingContext
 from moemcts.learn.training.optimisers import Optimisers as Optimisers
 from moemcts.learn.training.plan_run import PlanRun
 from moemcts.learn.training.plan_run import Trained as Trained
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
-from moemcts.learn.training.sample_weights import no_samples, sample_weights
-from moemcts.learn.training.speed import settled_once
-from moemcts.learn.training.stage import Material, stage_steps
+from moemcts.learn.training.sample_weights import no_samples_error, sample_weights
+from moemcts.learn.training.speed import resolve_precision_once
+from moemcts.learn.training.stage import TrainingData, stage_steps
 from moemcts.learn.training.stages import Stage, last_steps, plan
 from moemcts.learn.weights import Weights, network_state, state_digest
 from moemcts.store import json_round_trip, parse_json, read_bytes, write_json
@@ -86,8 +86,8 @@ class Trainer:
         """
         check_network(network, dataset.game.spec)
         initial = [network_state(network)]
-        material = self._material(dataset, gate, validation, test)
-        return self._fit(network, initial, material, gate, [stages], folder, decided_by=decided_by)[0]
+        data = self._prepare_data(dataset, gate, validation, test)
+        return self._fit(network, initial, data, gate, [stages], folder, decided_by=decided_by)[0]
 
     def fit_experts(
         self,
@@ -110,7 +110,7 @@ class Trainer:
             network = make_network()
         check_network(network, dataset.game.spec)
         initial = [network_state(network)]
-        return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, stages, folder)
+        return self._fit(network, initial, self._prepare_data(dataset, gate, validation, test), gate, stages, folder)
 
     def fit_from(
         self,
@@ -130,15 +130,15 @@ class Trainer:
         returned as it is, without a measurement. `optimisers` are the optimiser states of earlier stages, and where
         those of these stages are stored. `validation` and `test` are those of `fit`, which raises the same.
         """
-        material = self._material(dataset, gate, validation, test)
+        data = self._prepare_data(dataset, gate, validation, test)
         initial = [network_state(network) for network in networks]
-        return self._fit(copy.deepcopy(networks[0]), initial, material, gate, stages, folder, optimisers)
+        return self._fit(copy.deepcopy(networks[0]), initial, data, gate, stages, folder, optimisers)
 
     def _fit(
         self,
         network: nn.Module,
         initial: Sequence[Weights],
-        material: Material,
+        data: TrainingData,
         gate: PhaseGate,
         stages: Sequence[Sequence[Stage]],
         folder: Path,
@@ -146,55 +146,59 @@ class Trainer:
         *,
         decided_by: Mapping[str, Any] | None = None,
     ) -> list[Trained]:
-        shape = material.training.game.spec.observation_shape
+        shape = data.training.game.spec.observation_shape
         self.config.check_layout(shape)
         begun = read_identity(folder)
-        self.config = settled_once(self.config, network, shape, begun, self._device, self._ranks)
+        self.config = resolve_precision_once(self.config, network, shape, begun, self._device, self._ranks)
         digests = [state_digest(state) for state in initial]
-        steps = plan(stages, [digests.index(one) for one in digests] if len(digests) > 1 else ())
+        steps = plan(stages, [digests.index(digest) for digest in digests] if len(digests) > 1 else ())
         trains_heads = any(step.stage.trains == "heads" for step in steps)
         if trains_heads:
             require_heads(network)
-        sizes = [self._size(step.stage, material) for step in steps]
-        for step, size in zip(steps, sizes, strict=True):
-            if not size:
+        num_steps = [self._num_steps(step.stage, data) for step in steps]
+        for step, number in zip(steps, num_steps, strict=True):
+            if not number:
                 remedy = "make more samples, or choose other cuts"
-                raise no_samples(step.stage, material.training, gate, gate.name, remedy)
-        self.config = compiled_where_it_pays(self.config, network, shape, sum(sizes), begun, self._device, self._ranks)
+                raise no_samples_error(step.stage, data.training, gate, gate.name, remedy)
+        self.config = resolve_compile(self.config, network, shape, sum(num_steps), begun, self._device, self._ranks)
         identity = {
             "config": self.config.identity(),
-            "data": material.training.id,
-            "num_samples": len(material.training),
-            "validation": material.validation.id,
-            "test": material.test.id if material.test else None,
-            "gate": gate_fingerprint(gate, material.training.game),
+            "data": data.training.id,
+            "num_samples": len(data.training),
+            "validation": data.validation.id,
+            "test": data.test.id if data.test else None,
+            "gate": gate_fingerprint(gate, data.training.game),
             "initial_weights": digests[0] if len(set(digests)) == 1 else digests,
         }
-        whole = {**identity, "references": self._references, "stages": [list(map(asdict, own)) for own in stages]}
-        whole |= decided_by or {}
-        check_training(folder, whole)
+        full_identity = {
+            **identity,
+            "references": self._references,
+            "stages": [list(map(asdict, own)) for own in stages],
+        }
+        full_identity |= decided_by or {}
+        check_training(folder, full_identity)
         if self._ranks.is_first and not (folder / IDENTITY).exists():
-            write_json(folder / IDENTITY, whole)
+            write_json(folder / IDENTITY, full_identity)
         self._ranks.wait()
-        meter = Meter(self._on_progress, sum(sizes))
-        with self._borrowed():
-            machine = self._machine(network, trains_heads)
-            plan_run = PlanRun(self.config, machine, initial, material, identity, folder, meter, optimisers)
+        meter = Meter(self._on_progress, sum(num_steps))
+        with self._torch_settings_restored():
+            context = self._make_context(network, trains_heads)
+            plan_run = PlanRun(self.config, context, initial, data, identity, folder, meter, optimisers)
             for step in steps:
                 plan_run.run(step)
         network.to("cpu")
         return [plan_run.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
 
-    def _material(
+    def _prepare_data(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
-    ) -> Material:
+    ) -> TrainingData:
         training = dataset
         if validation is None:
             # Phase weights are computed before the split, once for both parts.
             dataset.phase_weights(gate)
             training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
-        measured, test = self._measured(validation), test and test.take(self._measured(test))
-        return Material(
+        measured, test = self._measured_rows(validation), test and test.take(self._measured_rows(test))
+        return TrainingData(
             training=training,
             held_out=validation,
             measured=measured,
@@ -206,40 +210,41 @@ class Trainer:
             phase_names=gate.phase_names,
         )
 
-    def _measured(self, dataset: Dataset) -> IntArray:
+    def _measured_rows(self, dataset: Dataset) -> IntArray:
         """Returns the rows that are measured during training, in their order."""
-        most = self.config.measured_samples
-        if most is None or len(dataset) <= most:
+        maximum = self.config.measured_samples
+        if maximum is None or len(dataset) <= maximum:
             return np.arange(len(dataset))
-        return np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:most])
+        return np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:maximum])
 
-    def _size(self, stage: Stage, material: Material) -> int:
-        weights = sample_weights(stage, material.training, material.training_phases)
+    def _num_steps(self, stage: Stage, data: TrainingData) -> int:
+        """Returns the maximum number of steps of a stage; raises UsageError if batches are too small for the ranks."""
+        weights = sample_weights(stage, data.training, data.training_phases)
         num_steps = stage_steps(self.config, stage, weights)
-        shortest = int((weights > 0).sum()) // max(num_batches(weights, self.config.batch_size), 1)
-        if num_steps and shortest < self._ranks.size:
+        smallest = int((weights > 0).sum()) // max(num_batches(weights, self.config.batch_size), 1)
+        if num_steps and smallest < self._ranks.size:
             raise UsageError(
-                f"expected batches of at least {self._ranks.size} samples, one per process, got {shortest} for "
-                f"{stage.describe(material.phase_names)!r}; use fewer processes or a larger batch_size"
+                f"expected batches of at least {self._ranks.size} samples, one per process, got {smallest} for "
+                f"{stage.describe(data.phase_names)!r}; use fewer processes or a larger batch_size"
             )
         return num_steps
 
-    def _machine(self, network: nn.Module, freezes_body: bool) -> Machine:
+    def _make_context(self, network: nn.Module, freezes_body: bool) -> TrainingContext:
         network.to(self._device)
         forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
         if self.config.compile:
             forward = compiled(forward)
-        return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)
+        return TrainingContext(device=self._device, network=network, forward=forward, ranks=self._ranks)
 
     @contextlib.contextmanager
-    def _borrowed(self) -> Iterator[None]:
+    def _torch_settings_restored(self) -> Iterator[None]:
         """Restores torch's random generators and threads afterwards; explains errors of memory and of compiling."""
         devices = [self._device] if self._device.type == "cuda" else []
         try:
             with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads or 1):
                 yield
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if _is_full(error):
+            if _is_out_of_memory(error):
                 raise MoemctsError(
                     f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
                     "batch_size, prefetch or network, or precision bf16; what was saved is kept"
@@ -278,7 +283,7 @@ def read_identity(folder: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-def _is_full(error: Exception) -> bool:
+def _is_out_of_memory(error: Exception) -> bool:
     """Returns whether the error is one of memory; on a CPU, torch has no type of its own for it."""
     words = ("can't allocate memory", "not enough memory", "out of memory")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)

@@ -175,9 +175,9 @@ def assumed_conditions(config: TrainerConfig) -> str:
 
     The speed-up by more threads or another device is not measured.
     """
-    from moemcts.learn.training.ranks import device_here
+    from moemcts.learn.training.ranks import device_or_cpu
 
-    device = device_here(config.device) if config.device == "auto" else config.device
+    device = device_or_cpu(config.device) if config.device == "auto" else config.device
     is_otherwise = (config.threads or 1) > 1 or device != "cpu"
     return "one thread of this processor" if is_otherwise else ""
 
@@ -349,12 +349,12 @@ def untrained_evaluator(game: Game, reference: str, backend: str, precision: str
 
     Uses float32 instead of int8, which needs trained weights.
     """
-    from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
+    from moemcts.learn.inference.evaluators import Inference, parse_backend, parse_precision
     from moemcts.learn.inference.factory import build_evaluator
 
     network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions).eval()
     used_precision = "float32" if precision in (None, "int8") else precision
-    inference = Inference(named_backend(backend), named_precision(used_precision))
+    inference = Inference(parse_backend(backend), parse_precision(used_precision))
     return build_evaluator(network, game.spec.observation_shape, inference, device=device, name=reference)
 
 

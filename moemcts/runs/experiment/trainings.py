@@ -82,17 +82,17 @@ class ArmTrainings:
     ) -> ExpertSet:
         """Loads a set of experts; raises UsageError if the device does not exist."""
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
+        from moemcts.learn.inference.evaluators import Inference, parse_backend, parse_precision
 
         folder = self._experts_folder(arm, seed)
-        inference = Inference(named_backend(backend), named_precision(precision or "float32"))
+        inference = Inference(parse_backend(backend), parse_precision(precision or "float32"))
         return load_experts(folder, self.game, plugins(), device=device, routing=routing, inference=inference)
 
     def trained(self, arm: Arm, seed: int) -> ExpertSet:
         """Loads a set of experts with the torch backend, on the training device if it is available."""
-        from moemcts.learn.training.ranks import device_here
+        from moemcts.learn.training.ranks import device_or_cpu
 
-        return self.experts(arm, seed, device=device_here(self.config.training.device))
+        return self.experts(arm, seed, device=device_or_cpu(self.config.training.device))
 
     def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]:
         """Returns digests that identify the experts of some arms and a training seed.

@@ -14,7 +14,7 @@ from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import Remake
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.learn.identity import FileContent, checked
+from moemcts.learn.identity import FileContent, validate_content
 from moemcts.learn.loop.players import without_noise
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
@@ -258,7 +258,7 @@ class _Measurement(FileContent):
 def _read_measurement(path: Path) -> list[dict[str, Any]]:
     """Returns the matches of a measured generation; raises DamagedFile for an invalid file."""
     matches: list[dict[str, Any]] = read_json(path)
-    checked(
+    validate_content(
         _Measurement, {"matches": matches}, f"{path} does not hold the results of the games that measure a generation"
     )
     return matches

@@ -48,11 +48,11 @@ class Players:
     def experts(self, generation: int) -> ExpertSet:
         """Returns the experts of a generation, with the configured backend; loaded experts are cached."""
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
+        from moemcts.learn.inference.evaluators import Inference, parse_backend, parse_precision
 
         if generation not in self._experts:
             games = self.config.games
-            inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
+            inference = Inference(parse_backend(games.backend), parse_precision(games.precision or "float32"))
             # Two generations play each other, and those of a league are opponents.
             num_earlier = games.league if games.opponents == LEAGUE else 0
             while len(self._experts) >= num_earlier + 2:

@@ -16,7 +16,7 @@ from matches_for_tests import duel
 from moemcts.agents import RandomAgent, Seat
 from moemcts.errors import AgentFailure, MoemctsError, UsageError
 from moemcts.game import Game
-from moemcts.learn.data.varied import Varied
+from moemcts.learn.data.varied import RandomStartAgent
 from moemcts.plugins import plugins
 from moemcts.testing import check_agent
 from moemcts_chess import engine as engines
@@ -247,14 +247,14 @@ def test_an_engine_without_its_option_does_not_play_chess960(tmp_path: Path) -> 
 
 def test_varied_agents_play_at_random_first() -> None:
     game = ChessGame("chess")
-    varied = Varied(RandomAgent(), 4)
+    varied = RandomStartAgent(RandomAgent(), 4)
     check_agent(varied, game, num_games=1)
     assert varied.name == "random after 4 random plies"
 
 
 def test_failures_of_varied_agents_keep_their_rows(tmp_path: Path) -> None:
     game = ChessGame("chess")
-    varied = Varied(UciAgent(game, fake(tmp_path, "nonsense"), timeout=20), 1)
+    varied = RandomStartAgent(UciAgent(game, fake(tmp_path, "nonsense"), timeout=20), 1)
     late = game.parse_state("4k3/8/8/8/8/8/8/4K2R w K - 0 9")
     views = game.views([(game.initial_state(), 0), (late, 0)])
     with pytest.raises(AgentFailure) as raised:
