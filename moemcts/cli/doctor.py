@@ -101,7 +101,7 @@ def _networks() -> dict[str, str]:
     """
     import torch
 
-    from moemcts.learn.inference.choice import BATCH_SIZE, Networks, cached_measurements, choose
+    from moemcts.learn.inference.choice import BATCH_SIZE, NetworkGroup, cached_measurements, choose
     from moemcts.plugins import plugins
 
     torch.set_num_threads(1)
@@ -109,7 +109,7 @@ def _networks() -> dict[str, str]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = plugins().network("resnet", shape, 64).eval()
-    choice = choose(Networks(networks=[network], observation_shape=shape))
+    choice = choose(NetworkGroup(networks=[network], observation_shape=shape))
     rates = choice.rates or {str(choice.inference): {}}
     lines = {name: _format_rates(row) for name, row in rates.items()}
     fidelities = [

@@ -185,11 +185,11 @@ def check_backend(name: str, precision: str | None = None, device: str = "cpu") 
     """Raises UsageError for an unknown backend or precision, or an unsupported combination of these or with the device,
     MissingExtra for a backend that is not installed. Whether the device exists is not checked.
     """
-    from moemcts.learn.inference.backends import Inference, require
+    from moemcts.learn.inference.backends import Inference, require_backend
     from moemcts.learn.inference.evaluators import parse_backend, parse_precision
 
     digits = "float32" if precision is None or precision == AUTO else parse_precision(precision)
     if name != AUTO:
         backend = parse_backend(name)
-        require(backend)
+        require_backend(backend)
         Inference(backend, digits).checked(device)

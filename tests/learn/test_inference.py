@@ -343,7 +343,9 @@ def test_planes_are_rounded_before_they_go_to_the_device() -> None:
     with torch.inference_mode():
         found = fixed(planes)
         expected = network(torch.from_numpy(np.concatenate([planes, np.zeros_like(planes[:1])])).to(torch.bfloat16))
-    assert {(part.host.dtype, part.planes.dtype) for part in fixed._recorded.values()} == {(torch.bfloat16,) * 2}
+    assert {(part.host.dtype, part.planes.dtype) for part in fixed._captured_batches.values()} == {
+        (torch.bfloat16,) * 2
+    }
     for ours, right in zip(found, expected[:2], strict=True):
         torch.testing.assert_close(ours, right[:3].float(), rtol=0, atol=0)
 
@@ -424,9 +426,9 @@ def test_a_recording_is_used_only_where_it_gives_what_the_network_gives(
     with torch.inference_mode():
         if fault:
             with pytest.raises(RuntimeError, match="out of memory" if "memory" in fault else "other results than"):
-                fixed._captured(planes, planes)
+                fixed._capture(planes, planes)
             return
-        found = fixed._captured(planes, planes)
+        found = fixed._capture(planes, planes)
         assert on.recorded_on == 1, "the network's device is the current one"
         planes.copy_(torch.from_numpy(random_planes((2, 3, 3), 4)))
         found.repeat()

@@ -28,8 +28,8 @@ from moemcts.evaluation import Evaluation
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference import choice, fidelity, measurement
-from moemcts.learn.inference.backends import BACKENDS, PAIRS
-from moemcts.learn.inference.choice import Choice, Networks, cached_measurements, choose
+from moemcts.learn.inference.backends import ALL_INFERENCES, BACKENDS
+from moemcts.learn.inference.choice import Choice, NetworkGroup, cached_measurements, choose
 from moemcts.learn.inference.evaluators import Inference, resolve
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.fidelity import Fidelity
@@ -52,7 +52,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def choose_backend(network: nn.Module, shape: tuple[int, int, int], **options: Any) -> Choice:
     """Returns what runs a network here."""
-    return choose(Networks(networks=[network], observation_shape=shape), **options)
+    return choose(NetworkGroup(networks=[network], observation_shape=shape), **options)
 
 
 def test_the_choice_is_measured_once_and_remembered(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_the_choice_is_measured_once_and_remembered(own_cache: Path, monkeypatch
     monkeypatch.setattr(choice, "DISTURBED", np.inf)
     network = trained_network()
     first = choose_backend(network, (2, 3, 3))
-    assert set(first.rates) == {str(pair) for pair in PAIRS if pair.precision != "int8" and is_able(pair)}
+    assert set(first.rates) == {str(pair) for pair in ALL_INFERENCES if pair.precision != "int8" and is_able(pair)}
     assert all(set(rates) == set(SIZES) for rates in first.rates.values())
     (path,) = (own_cache / "moemcts" / "inference").iterdir()
 
@@ -146,7 +146,9 @@ def test_rates_of_a_busy_machine_that_were_remembered_are_measured_again(monkeyp
 def test_a_device_that_is_neither_a_cpu_nor_a_gpu_of_cuda_is_measured_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
     # Every torch knows this one, as some know mps or xpu.
-    chosen = choose(Networks(networks=[trained_network()], observation_shape=(2, 3, 3), device="meta"), batch_size=100)
+    chosen = choose(
+        NetworkGroup(networks=[trained_network()], observation_shape=(2, 3, 3), device="meta"), batch_size=100
+    )
     assert str(chosen.inference) == "torch"
 
 
@@ -175,7 +177,7 @@ def test_what_was_found_on_some_positions_says_nothing_of_others(monkeypatch: py
             return sample.draw()
 
         positions = replace(sample, draw=draw)
-        subject = Networks(networks=[network], observation_shape=(2, 3, 3), positions=lambda: positions)
+        subject = NetworkGroup(networks=[network], observation_shape=(2, 3, 3), positions=lambda: positions)
         return choose(subject, batch_size=8)
 
     single, thirds_of_it = (default_positions(game, gate, RandomAgent()) for gate in (SinglePhase(), thirds()))
@@ -241,7 +243,7 @@ def test_a_measurement_is_by_one_thread_whatever_torch_had_before(monkeypatch: p
         def evaluate_planes(self, planes: Any) -> None:
             seen.append(torch.get_num_threads())
 
-    monkeypatch.setattr(measurement, "_evaluators", lambda *_: {Inference(): Noting()})
+    monkeypatch.setattr(measurement, "_make_evaluators", lambda *_: {Inference(): Noting()})
     with torch_threads(2):
         measure(trained_network(), (2, 3, 3), sizes=(1,), budget=0)
         assert (set(seen), torch.get_num_threads()) == ({1}, 2)

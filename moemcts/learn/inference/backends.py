@@ -29,7 +29,7 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 EXTRAS: dict[Backend, str] = {"onnxruntime": "fast", "openvino": "openvino"}
 """The extra that installs a backend; torch is always installed."""
-CAN: dict[Backend, tuple[Precision, ...]] = {
+SUPPORTED_PRECISIONS: dict[Backend, tuple[Precision, ...]] = {
     "torch": ("float32", "bf16"),
     "onnxruntime": ("float32", "int8"),
     "openvino": ("float32", "bf16", "int8"),
@@ -49,9 +49,11 @@ class Inference:
 
     def checked(self, device: str = "cpu") -> Inference:
         """Returns itself; raises UsageError for a precision or a device that the backend does not support."""
-        if self.precision not in CAN[self.backend]:
-            able = " or ".join(f"backend={backend}" for backend in BACKENDS if self.precision in CAN[backend])
-            raise UsageError(f"{self.backend} has no {self.precision} here; use {able}")
+        if self.precision not in SUPPORTED_PRECISIONS[self.backend]:
+            supporting = " or ".join(
+                f"backend={backend}" for backend in BACKENDS if self.precision in SUPPORTED_PRECISIONS[backend]
+            )
+            raise UsageError(f"{self.backend} has no {self.precision} here; use {supporting}")
         if self.backend == "openvino" and not is_cpu(device):
             raise UsageError(f"openvino runs networks only on the CPU here, not on {device}; use backend=torch")
         return self
@@ -62,7 +64,9 @@ def is_cpu(device: str) -> bool:
     return device.partition(":")[0] == "cpu"
 
 
-PAIRS = tuple(Inference(backend, precision) for backend in BACKENDS for precision in CAN[backend])
+ALL_INFERENCES = tuple(
+    Inference(backend, precision) for backend in BACKENDS for precision in SUPPORTED_PRECISIONS[backend]
+)
 """Every backend with every precision that it supports."""
 
 
@@ -87,7 +91,7 @@ def installed_version(backend: Backend) -> str | None:
         return "unknown"
 
 
-def require(backend: Backend) -> None:
+def require_backend(backend: Backend) -> None:
     """Raises MissingExtra, saying what to install, unless the backend's library is installed."""
     if installed_version(backend) is None:
         raise MissingExtra(backend, EXTRAS.get(backend, "fast"))
@@ -115,7 +119,7 @@ def run_model(
     library is not installed, UsageError if it does not support the precision or the device, DamagedFile, naming the
     model, if it cannot be read, MoemctsError if this processor lacks bfloat16, or the library cannot use the device.
     """
-    require(backend)
+    require_backend(backend)
     Inference(backend, precision).checked(device)
     if backend == "onnxruntime":
         return OnnxruntimeEvaluator(model, name, device=device)
@@ -127,7 +131,7 @@ MAX_BATCH = 64
 memory."""
 
 
-def _in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) -> Evaluation:
+def _evaluate_in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) -> Evaluation:
     """Evaluates planes, at most `MAX_BATCH` at once."""
     if len(planes) <= MAX_BATCH:
         return evaluate(planes)
@@ -145,7 +149,7 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
         options.log_severity_level = 3
         self._is_on_cpu = is_cpu(device)
         wanted = providers(device)
-        what = "there is no such provider"
+        reason = "there is no such provider"
         # Providers that the library was built for, such as TensorRT, may fail to load; then the next one is tried.
         for first in range(max(1, len(wanted) - 1)):
             try:
@@ -154,19 +158,19 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
                     model, options, providers=wanted[first:], enable_fallback=0
                 )
             except Exception as error:
-                what = first_line(error)
+                reason = first_line(error)
                 continue
             taken = self._session.get_providers()[0]
             if self._is_on_cpu or taken in _GPU_PROVIDERS:
                 return
-            what = f"it would take {taken}"
+            reason = f"it would take {taken}"
         if self._is_on_cpu:
-            raise DamagedFile(f"{name} is not an ONNX model that onnxruntime can run: {what}")
-        raise MoemctsError(f"onnxruntime cannot run {name} on {device}: {what}; {_OTHER}")
+            raise DamagedFile(f"{name} is not an ONNX model that onnxruntime can run: {reason}")
+        raise MoemctsError(f"onnxruntime cannot run {name} on {device}: {reason}; {_REMEDY}")
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
-        return _in_parts(planes, self._evaluate_at_once) if self._is_on_cpu else self._evaluate_at_once(planes)
+        return _evaluate_in_parts(planes, self._evaluate_at_once) if self._is_on_cpu else self._evaluate_at_once(planes)
 
     def _evaluate_at_once(self, planes: FloatArray) -> Evaluation:
         return Evaluation(*self._session.run(OUTPUTS, {INPUT: planes}))
@@ -183,13 +187,13 @@ def providers(device: str) -> list[tuple[str, dict[str, str]]]:
     onnxruntime = onnxruntime_module()
     found = [name for name in _GPU_PROVIDERS if name in onnxruntime.get_available_providers()]
     if not found:
-        raise MoemctsError(f"the installed onnxruntime cannot use {device}; {_OTHER}")
+        raise MoemctsError(f"the installed onnxruntime cannot use {device}; {_REMEDY}")
     number = device.partition(":")[2] or "0"
     return [*((name, {"device_id": number}) for name in found), on_cpu]
 
 
 _GPU_PROVIDERS = ("TensorrtExecutionProvider", "CUDAExecutionProvider")
-_OTHER = "pip install onnxruntime-gpu in its place, with the CUDA that it is for, or use backend=torch"
+_REMEDY = "pip install onnxruntime-gpu in its place, with the CUDA that it is for, or use backend=torch"
 
 
 class OpenvinoEvaluator(PlanesEvaluator):
@@ -216,7 +220,7 @@ class OpenvinoEvaluator(PlanesEvaluator):
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
-        return _in_parts(planes, self._evaluate_at_once)
+        return _evaluate_in_parts(planes, self._evaluate_at_once)
 
     def _evaluate_at_once(self, planes: FloatArray) -> Evaluation:
         request = self._request(len(planes) if len(planes) in self.SIZES else _ANY)

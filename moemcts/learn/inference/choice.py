@@ -51,8 +51,8 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Networks:
-    """What a choice is for: networks of one architecture, and what is known of them."""
+class NetworkGroup:
+    """Networks of one architecture that are run in the same way, and what is known of them."""
 
     networks: Sequence[nn.Module]
     observation_shape: tuple[int, ...]
@@ -64,7 +64,7 @@ class Networks:
 
 
 def choose(
-    subject: Networks,
+    group: NetworkGroup,
     *,
     backend: Backend | None = None,
     precision: Precision | None = None,
@@ -80,12 +80,12 @@ def choose(
     """
     possible = [
         pair
-        for pair in candidates(subject.device, has_int8=subject.quantised is not None)
+        for pair in candidates(group.device, has_int8=group.quantised is not None)
         if backend in (None, pair.backend) and precision in (None, pair.precision)
     ]
     if len(possible) == 1:
         return Choice(possible[0], {}, {})
-    rates = _rates(subject)
+    rates = _rates(group)
     ranked = sorted(possible, key=lambda pair: -rate_at(rates.get(str(pair), {}), batch_size))
     ranked = [pair for pair in ranked if str(pair) in rates]
     if not ranked:
@@ -101,8 +101,8 @@ def choose(
     for pair in ranked:
         if pair.precision == "float32" or rate_at(rates[str(pair)], batch_size) < slowest:
             break
-        found = fidelities[str(pair)] = _fidelity(subject, pair)
-        if found.keeps_policy:
+        fidelity = fidelities[str(pair)] = _fidelity(group, pair)
+        if fidelity.keeps_policy:
             return Choice(pair, rates, fidelities)
     return Choice(exact or Inference(), rates, fidelities)
 
@@ -116,41 +116,43 @@ def rate_at(rates: Mapping[int, float], batch_size: int) -> float:
 
 def cached_measurements() -> list[dict[str, Any]]:
     """Returns the cached measurements of this machine as it is now: `network` as a description, and its `rates`."""
-    found = []
+    measurements = []
     for path in sorted((cache_folder() / "inference").glob("*.json")):
         with contextlib.suppress(MoemctsError):
             content = read_json(path)
-            asked = content.get("for", {}) if isinstance(content, dict) else {}
-            if content.get("format") == FORMAT and asked.get("machine") == _machine():
-                found.append({"network": asked["name"], "rates": _numbered(content["rates"])})
-    return found
+            key = content.get("for", {}) if isinstance(content, dict) else {}
+            if content.get("format") == FORMAT and key.get("machine") == _machine():
+                measurements.append({"network": key["name"], "rates": _with_integer_sizes(content["rates"])})
+    return measurements
 
 
-def _rates(subject: Networks) -> Rates:
-    network = subject.networks[0]
+def _rates(group: NetworkGroup) -> Rates:
+    network = group.networks[0]
     shapes = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
-    pairs = [str(pair) for pair in candidates(subject.device, has_int8=subject.quantised is not None)]
-    asked = {
-        "name": _in_words(network, subject.observation_shape),
-        "network": _digest([repr(network), shapes, list(subject.observation_shape)]),
+    pairs = [str(pair) for pair in candidates(group.device, has_int8=group.quantised is not None)]
+    key = {
+        "name": _describe_network(network, group.observation_shape),
+        "network": _digest([repr(network), shapes, list(group.observation_shape)]),
         "pairs": pairs,
         "sizes": list(SIZES),
-        "device": _device_in_words(subject.device),
+        "device": _describe_device(group.device),
         "machine": _machine(),
     }
 
     def rates() -> Rates:
-        model = subject.quantised[0] if subject.quantised else None
-        return measure(network, subject.observation_shape, quantised=model, device=subject.device)
+        model = group.quantised[0] if group.quantised else None
+        return measure(network, group.observation_shape, quantised=model, device=group.device)
 
-    def answer() -> dict[str, Any]:
+    def compute() -> dict[str, Any]:
         found = rates()
         if _are_disturbed(found):
-            found = _quickest(found, rates())
+            found = _best_rates(found, rates())
         return {"rates": {pair: {str(size): rate for size, rate in row.items()} for pair, row in found.items()}}
 
-    known = _known("inference", asked, answer, is_kept=lambda found: not _are_disturbed(_numbered(found["rates"])))
-    return _numbered(known["rates"])
+    known = _cached(
+        "inference", key, compute, is_cacheable=lambda found: not _are_disturbed(_with_integer_sizes(found["rates"]))
+    )
+    return _with_integer_sizes(known["rates"])
 
 
 def _are_disturbed(rates: Rates) -> bool:
@@ -162,7 +164,7 @@ def _are_disturbed(rates: Rates) -> bool:
     return False
 
 
-def _quickest(first: Rates, second: Rates) -> Rates:
+def _best_rates(first: Rates, second: Rates) -> Rates:
     """Returns the better of two measurements, entry by entry, as other load only makes them worse."""
     return {
         pair: {size: max(rate, second.get(pair, {}).get(size, 0.0)) for size, rate in row.items()}
@@ -170,72 +172,72 @@ def _quickest(first: Rates, second: Rates) -> Rates:
     }
 
 
-def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
-    models = subject.quantised if pair.precision == "int8" else None
-    sample = subject.positions() if subject.positions else _random_boards(subject)
-    asked = {
-        "weights": [state_digest(network_state(network)) for network in subject.networks],
+def _fidelity(group: NetworkGroup, pair: Inference) -> Fidelity:
+    models = group.quantised if pair.precision == "int8" else None
+    sample = group.positions() if group.positions else _random_boards(group)
+    key = {
+        "weights": [state_digest(network_state(network)) for network in group.networks],
         "models": [hashlib.sha256(model).hexdigest()[:16] for model in models or ()],
         "pair": str(pair),
         "positions": sample.id,
-        "device": subject.device,
+        "device": group.device,
         "machine": _machine(),
     }
 
-    def answer() -> dict[str, Any]:
-        given: Sequence[bytes | None] = models or [None] * len(subject.networks)
+    def compute() -> dict[str, Any]:
+        given: Sequence[bytes | None] = models or [None] * len(group.networks)
         evaluators = [
-            build_evaluator(network, subject.observation_shape, pair, model=model, device=subject.device)
-            for network, model in zip(subject.networks, given, strict=True)
+            build_evaluator(network, group.observation_shape, pair, model=model, device=group.device)
+            for network, model in zip(group.networks, given, strict=True)
         ]
-        return {"fidelity": asdict(team_fidelity(subject.networks, evaluators, sample.draw()))}
+        return {"fidelity": asdict(team_fidelity(group.networks, evaluators, sample.draw()))}
 
-    return Fidelity(**_known("fidelity", asked, answer)["fidelity"])
+    return Fidelity(**_cached("fidelity", key, compute)["fidelity"])
 
 
-def _random_boards(subject: Networks) -> Sample:
+def _random_boards(group: NetworkGroup) -> Sample:
     def positions() -> Positions:
-        planes = random_planes(subject.observation_shape, NUM_RANDOM)
-        num_actions = torch_evaluation(subject.networks[0], planes[:1]).logits.shape[1]
+        planes = random_planes(group.observation_shape, NUM_RANDOM)
+        num_actions = torch_evaluation(group.networks[0], planes[:1]).logits.shape[1]
         return Positions(planes, np.ones((NUM_RANDOM, num_actions), np.bool_), np.zeros(NUM_RANDOM, np.int64))
 
     return Sample(f"{NUM_RANDOM} random boards", positions)
 
 
-def _known(
+def _cached(
     kind: str,
-    asked: Mapping[str, Any],
-    answer: Callable[[], dict[str, Any]],
-    is_kept: Callable[[Mapping[str, Any]], bool] = lambda found: True,
+    key: Mapping[str, Any],
+    compute: Callable[[], dict[str, Any]],
+    is_cacheable: Callable[[Mapping[str, Any]], bool] = lambda found: True,
 ) -> dict[str, Any]:
-    """Returns the cached answer, or else computes it, and caches it if `keeps_policy` holds for it."""
-    path = cache_folder() / kind / f"{_digest(asked)}.json"
-    if (known := _read(path, asked)) is not None and is_kept(known):
+    """Returns the cached answer, or else computes it, and caches it if `is_cacheable` holds for it."""
+    path = cache_folder() / kind / f"{_digest(key)}.json"
+    if (known := _read(path, key)) is not None and is_cacheable(known):
         return known
-    found = answer()
+    found = compute()
     # Of processes that measure at the same time, the first to finish decides for all.
-    if (known := _read(path, asked)) is not None and is_kept(known):
+    if (known := _read(path, key)) is not None and is_cacheable(known):
         return known
-    if not is_kept(found):
+    if not is_cacheable(found):
         return found
     # If nothing can be written, the next process measures again.
     with contextlib.suppress(MoemctsError):
-        write_json(path, {"format": FORMAT, "for": asked, **found})
+        write_json(path, {"format": FORMAT, "for": key, **found})
     return found
 
 
-def _read(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def _read(path: Path, key: Mapping[str, Any]) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
         found = read_json(path)
     except MoemctsError:
         return None
-    is_ours = isinstance(found, dict) and found.get("format") == FORMAT and found.get("for") == dict(asked)
+    is_ours = isinstance(found, dict) and found.get("format") == FORMAT and found.get("for") == dict(key)
     return found if is_ours else None
 
 
-def _numbered(rates: Mapping[str, Mapping[str, float]]) -> dict[str, dict[int, float]]:
+def _with_integer_sizes(rates: Mapping[str, Mapping[str, float]]) -> dict[str, dict[int, float]]:
     """Returns rates with batch sizes as numbers, which JSON stores as strings."""
     return {pair: {int(size): rate for size, rate in row.items()} for pair, row in rates.items()}
 
@@ -251,18 +253,18 @@ def _processor() -> str:
     """Returns the processor's name and its instructions for bfloat16 and bytes, as far as the system reports them."""
     here = processor()
     # One name may stand for several machines: a virtual one is named after its vendor alone.
-    able = [one for one in _INSTRUCTIONS if one in here.instructions]
-    return " ".join([here.name, platform.machine(), *able])
+    instructions = [name for name in _INSTRUCTIONS if name in here.instructions]
+    return " ".join([here.name, platform.machine(), *instructions])
 
 
 _INSTRUCTIONS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
 
 
-def _device_in_words(device: str) -> str:
+def _describe_device(device: str) -> str:
     return torch.cuda.get_device_name(device) if torch.device(device).type == "cuda" else device
 
 
-def _in_words(network: nn.Module, observation_shape: tuple[int, ...]) -> str:
+def _describe_network(network: nn.Module, observation_shape: tuple[int, ...]) -> str:
     size = sum(parameter.numel() for parameter in network.parameters())
     return f"{type(network).__name__} of {size:,} weights on {' x '.join(map(str, observation_shape))}"
 

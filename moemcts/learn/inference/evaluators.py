@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from torch import nn
 
 from moemcts.errors import unknown_name
-from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision, require
+from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision, require_backend
 from moemcts.learn.inference.backends import Inference as Inference
 from moemcts.learn.inference.choice import BATCH_SIZE as BATCH_SIZE
 from moemcts.learn.inference.choice import Choice as Choice
-from moemcts.learn.inference.choice import Networks, choose
+from moemcts.learn.inference.choice import NetworkGroup, choose
 from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.inference.positions import Sample
 
@@ -35,24 +35,24 @@ def resolve(
     policy. Raises UsageError for unknown names, or names that do not go together, MissingExtra for a backend that is
     not installed if its precision is to be chosen.
     """
-    chosen = None if backend == AUTO else parse_backend(backend)
-    digits = None if precision == AUTO else parse_precision(precision)
-    if chosen and digits:
-        return Choice(Inference(chosen, digits).checked(device), {}, {})
-    if chosen:
-        require(Inference(chosen).checked(device).backend)
-    if digits == "int8" and quantised is None:
+    chosen_backend = None if backend == AUTO else parse_backend(backend)
+    chosen_precision = None if precision == AUTO else parse_precision(precision)
+    if chosen_backend and chosen_precision:
+        return Choice(Inference(chosen_backend, chosen_precision).checked(device), {}, {})
+    if chosen_backend:
+        require_backend(Inference(chosen_backend).checked(device).backend)
+    if chosen_precision == "int8" and quantised is None:
         # Without models there is nothing to measure; opening them raises an error that says how to make them.
         return Choice(Inference("onnxruntime", "int8"), {}, {})
     networks = [network] if isinstance(network, nn.Module) else network
-    subject = Networks(
+    group = NetworkGroup(
         networks=networks,
         observation_shape=observation_shape,
         positions=positions,
         quantised=quantised,
         device=device,
     )
-    return choose(subject, backend=chosen, precision=digits, batch_size=batch_size)
+    return choose(group, backend=chosen_backend, precision=chosen_precision, batch_size=batch_size)
 
 
 def parse_backend(name: str) -> Backend:

@@ -15,7 +15,7 @@ from moemcts.learn.inference.export import torch_evaluation
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.quantise import BATCH, agreement, evaluate_in_batches
 
-FEWEST = 8
+MIN_POSITIONS = 8
 """Minimum number of positions of its own phase for an expert to be judged on these alone."""
 
 
@@ -47,12 +47,12 @@ whose last half a percent decides nothing, and values that differ by a hundredth
 
 def fidelity(expected: Evaluation, found: Evaluation, legal: BoolArray) -> Fidelity:
     """Compares two evaluations of the same positions."""
-    alike = agreement(expected, found, legal)
+    agreed = agreement(expected, found, legal)
     rows = legal.any(axis=1)
     ours, theirs = (policy_probabilities(each.logits[rows], legal[rows]) for each in (expected, found))
-    liked = np.take_along_axis(ours, theirs.argmax(axis=1)[:, None], axis=1)[:, 0]
-    regret = float((ours.max(axis=1) - liked).mean()) if rows.any() else 0.0
-    return Fidelity(alike.top1, alike.kl, regret, alike.value)
+    of_their_best = np.take_along_axis(ours, theirs.argmax(axis=1)[:, None], axis=1)[:, 0]
+    regret = float((ours.max(axis=1) - of_their_best).mean()) if rows.any() else 0.0
+    return Fidelity(agreed.top1, agreed.kl, regret, agreed.value)
 
 
 def team_fidelity(
@@ -60,19 +60,19 @@ def team_fidelity(
 ) -> Fidelity:
     """Returns the worst fidelity of any expert's evaluator to the expert itself, run by torch in float32.
 
-    An expert is judged on the positions of its own phase if there are at least `FEWEST`, else on all.
+    An expert is judged on the positions of its own phase if there are at least `MIN_POSITIONS`, else on all.
     """
-    found = []
+    fidelities = []
     for phase, (network, evaluator) in enumerate(zip(networks, evaluators, strict=True)):
         own = positions.take(positions.phases == phase) if len(networks) > 1 else positions
-        judged = own if len(own) >= FEWEST else positions
+        judged = own if len(own) >= MIN_POSITIONS else positions
         whole = Evaluation.joined(
             torch_evaluation(network, judged.planes[start : start + BATCH]) for start in range(0, len(judged), BATCH)
         )
-        found.append(fidelity(whole, evaluate_in_batches(evaluator, judged.planes), judged.legal))
+        fidelities.append(fidelity(whole, evaluate_in_batches(evaluator, judged.planes), judged.legal))
     return Fidelity(
-        min(each.top1 for each in found),
-        max(each.kl for each in found),
-        max(each.regret for each in found),
-        max(each.value for each in found),
+        min(each.top1 for each in fidelities),
+        max(each.kl for each in fidelities),
+        max(each.regret for each in fidelities),
+        max(each.value for each in fidelities),
     )

@@ -13,7 +13,7 @@ from torch import nn
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.identity import PLAIN_FILE, FileContent, validate_content
-from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require, run_model
+from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require_backend, run_model
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation, with_metadata
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.quantise import agreements, evaluate_in_batches, quantised
@@ -21,7 +21,7 @@ from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.store import MANIFEST, digest, read_bytes, read_toml, write_bytes, write_toml
 
 FORMAT = 1
-KEPT = ("game", "encoding", "gate", "network", "scheme", "seed", "data")
+COPIED_ENTRIES = ("game", "encoding", "gate", "network", "scheme", "seed", "data")
 """Entries of the experts' manifest that are copied into that of their exports."""
 
 
@@ -51,11 +51,11 @@ def export_experts(team: Team, positions: Positions, out: Path, *, precision: Pr
         raise UsageError(f"expected a folder for exported models, but {out} holds something else")
     if not len(positions):
         raise MoemctsError("expected positions to check exported models on, got none")
-    checker = _checker()
-    made = _int8_models(team, positions) if precision == "int8" else _float32_models(team, positions, checker)
+    backend = _comparison_backend()
+    models = _int8_models(team, positions) if precision == "int8" else _float32_models(team, positions, backend)
     entries: list[dict[str, Any]] = []
     for i, (name, expert, (model, measured)) in enumerate(
-        zip(team.phase_names, team.manifest["experts"], made, strict=True)
+        zip(team.phase_names, team.manifest["experts"], models, strict=True)
     ):
         metadata = {"game": str(team.manifest["game"]), "phase": name, "precision": precision}
         metadata |= {f"encoding.{key}": str(value) for key, value in team.manifest["encoding"].items()}
@@ -67,7 +67,7 @@ def export_experts(team: Team, positions: Positions, out: Path, *, precision: Pr
         "format": FORMAT,
         "version": __version__,
         "precision": precision,
-        **{key: team.manifest[key] for key in KEPT},
+        **{key: team.manifest[key] for key in COPIED_ENTRIES},
         "positions": {
             "source": source,
             "counts": dict(zip(team.phase_names, positions.counts(len(team.phase_names)), strict=True)),
@@ -99,10 +99,10 @@ def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> 
     )
     if manifest.format != FORMAT:
         raise ForeignData(f"{folder} has format {manifest.format}, this version reads {FORMAT}; {command}")
-    found = [entry.weights for entry in manifest.experts]
-    if found != list(weights):
+    exported = [entry.weights for entry in manifest.experts]
+    if exported != list(weights):
         raise ForeignData(
-            f"{folder} was made of weights {_short(found)}, but the experts have {_short(weights)}; "
+            f"{folder} was made of weights {_abbreviate(exported)}, but the experts have {_abbreviate(weights)}; "
             f"make it again: {command}"
         )
     models = []
@@ -129,17 +129,17 @@ class _Manifest(FileContent):
     experts: list[_Model]
 
 
-def _float32_models(team: Team, positions: Positions, checker: str) -> list[tuple[bytes, dict[str, Any]]]:
-    made: list[tuple[bytes, dict[str, Any]]] = []
+def _float32_models(team: Team, positions: Positions, backend: str) -> list[tuple[bytes, dict[str, Any]]]:
+    models: list[tuple[bytes, dict[str, Any]]] = []
     for name, network in zip(team.phase_names, team.networks, strict=True):
         model = onnx_bytes(network, positions.planes.shape[1:])
-        evaluator = run_model(model, "openvino" if checker == "openvino" else "onnxruntime", name=f"expert {name!r}")
+        evaluator = run_model(model, "openvino" if backend == "openvino" else "onnxruntime", name=f"expert {name!r}")
         error = largest_error(
             torch_evaluation(network, positions.planes), evaluate_in_batches(evaluator, positions.planes)
         )
-        check_error(error, f"expert {name!r}, run by {checker},")
-        made.append((model, {"largest_error": error}))
-    return made
+        check_error(error, f"expert {name!r}, run by {backend},")
+        models.append((model, {"largest_error": error}))
+    return models
 
 
 def _int8_models(team: Team, positions: Positions) -> list[tuple[bytes, dict[str, Any]]]:
@@ -150,22 +150,22 @@ def _int8_models(team: Team, positions: Positions) -> list[tuple[bytes, dict[str
             "expected two positions or more of some phase, to calibrate with and to compare on, got "
             + ", ".join(f"{count} of {name!r}" for count, name in counts)
         )
-    made: list[tuple[bytes, dict[str, Any]]] = []
+    models: list[tuple[bytes, dict[str, Any]]] = []
     for name, network in zip(team.phase_names, team.networks, strict=True):
         model = quantised(network, calibration.planes)
         evaluator = run_model(model, "onnxruntime", name=f"expert {name!r}")
-        found = agreements(TorchEvaluator(network), evaluator, comparison, team.phase_names)
-        made.append((model, {"agreement": {phase: each.to_toml() for phase, each in found.items()}}))
-    return made
+        by_phase = agreements(TorchEvaluator(network), evaluator, comparison, team.phase_names)
+        models.append((model, {"agreement": {phase: each.to_toml() for phase, each in by_phase.items()}}))
+    return models
 
 
-def _checker() -> str:
+def _comparison_backend() -> str:
     """Returns the backend that compares exported models with torch; raises MissingExtra if there is none."""
     if installed_version("onnxruntime") is None and installed_version("openvino") is not None:
         return "openvino"
-    require("onnxruntime")
+    require_backend("onnxruntime")
     return "onnxruntime"
 
 
-def _short(hashes: Sequence[str]) -> str:
+def _abbreviate(hashes: Sequence[str]) -> str:
     return ", ".join(each[:8] for each in hashes)

@@ -15,12 +15,12 @@ from moemcts.locks import OwnLock
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Batch sizes that are captured; a batch is padded to the next of them. In larger ones launches cost nothing."""
-ALIKE = 1e-2
+TOLERANCE = 1e-2
 """Maximum difference of a replay from the network itself, relative to the largest output: a valid replay does the same
 work, and one whose capture missed something would be wrong altogether."""
 
 
-class _Recorded(NamedTuple):
+class _CapturedBatch(NamedTuple):
     """The buffers of one batch size, and what computes in them."""
 
     host: Tensor
@@ -44,7 +44,7 @@ class FixedBatches:
         self._network = network
         self._device = device
         self._dtype = dtype
-        self._recorded: dict[int, _Recorded] = {}
+        self._captured_batches: dict[int, _CapturedBatch] = {}
         self._own = OwnLock()
 
     def __call__(self, planes: FloatArray) -> list[Tensor]:
@@ -57,23 +57,23 @@ class FixedBatches:
             raise ValueError(f"expected up to {SIZES[-1]} rows, got {count}")
         size = next(size for size in SIZES if count <= size)
         with self._own.lock:
-            if size not in self._recorded:
-                self._recorded[size] = self._record(size, planes.shape[1:])
-            host, on_device, outputs, repeat = self._recorded[size]
+            if size not in self._captured_batches:
+                self._captured_batches[size] = self._prepare(size, planes.shape[1:])
+            host, on_device, outputs, repeat = self._captured_batches[size]
             host[:count].copy_(torch.from_numpy(planes))
             on_device.copy_(host, non_blocking=True)
             repeat()
             # Moving outputs to the CPU waits for the device; outputs in float32 on the CPU are copied too.
             return [output[:count].to("cpu", torch.float32, copy=True) for output in outputs]
 
-    def _record(self, size: int, shape: tuple[int, ...]) -> _Recorded:
+    def _prepare(self, size: int, shape: tuple[int, ...]) -> _CapturedBatch:
         is_gpu = self._device.type == "cuda"
         # In the network's dtype: planes of another one would go to the device through memory that is not pinned.
         host = torch.zeros((size, *shape), dtype=self._dtype, pin_memory=is_gpu)
         planes = torch.zeros((size, *shape), dtype=self._dtype, device=self._device)
         if is_gpu:
             try:
-                return self._captured(host, planes)
+                return self._capture(host, planes)
             except RuntimeError as error:
                 logging.getLogger(__name__).warning(
                     "the network's launches for %d rows on %s are not recorded, which is slower: %s",
@@ -87,9 +87,9 @@ class FixedBatches:
             for output, each in zip(outputs, self._network(planes)[:2], strict=True):
                 output.copy_(each)
 
-        return _Recorded(host, planes, outputs, repeat)
+        return _CapturedBatch(host, planes, outputs, repeat)
 
-    def _captured(self, host: Tensor, planes: Tensor) -> _Recorded:
+    def _capture(self, host: Tensor, planes: Tensor) -> _CapturedBatch:
         """Returns a captured graph; raises RuntimeError if capturing fails, or a replay differs from the network."""
         current = torch.cuda.current_stream(self._device)
         stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
@@ -113,6 +113,6 @@ class FixedBatches:
             torch.cuda.synchronize(self._device)
         for right, ours in zip(expected, outputs, strict=True):
             scale = max(1.0, float(right.abs().max()))
-            if not bool(((right - ours).abs() <= ALIKE * scale).all()):
+            if not bool(((right - ours).abs() <= TOLERANCE * scale).all()):
                 raise RuntimeError("replaying the graph gives other results than the network")
-        return _Recorded(host, planes, outputs, graph.replay)
+        return _CapturedBatch(host, planes, outputs, graph.replay)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from moemcts.errors import MoemctsError
-from moemcts.learn.inference.backends import PAIRS, Inference, PlanesEvaluator, installed_version, providers
+from moemcts.learn.inference.backends import ALL_INFERENCES, Inference, PlanesEvaluator, installed_version, providers
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.factory import build_evaluator
 from moemcts.learn.planes import random_planes
@@ -27,14 +27,14 @@ Rates = Mapping[str, Mapping[int, float]]
 def candidates(device: str = "cpu", *, has_int8: bool = False) -> list[Inference]:
     """Returns the installed backends, with precisions, that may run a network on a device; int8 needs models."""
     is_on_cpu = torch.device(device).type == "cpu"
-    found = []
-    for pair in PAIRS:
+    supported = []
+    for pair in ALL_INFERENCES:
         if installed_version(pair.backend) is None or (pair.precision == "int8" and not has_int8):
             continue
-        if not is_on_cpu and not _runs_on(pair, device):
+        if not is_on_cpu and not _runs_on_gpu(pair, device):
             continue
-        found.append(pair)
-    return found
+        supported.append(pair)
+    return supported
 
 
 def measure(
@@ -52,7 +52,7 @@ def measure(
     network, or whose outputs differ from torch's, have no rate.
     """
     pairs = candidates(device, has_int8=quantised is not None)
-    evaluators = _evaluators(network, observation_shape, pairs, quantised, device)
+    evaluators = _make_evaluators(network, observation_shape, pairs, quantised, device)
     seconds = {pair: dict.fromkeys(sizes, float("inf")) for pair in evaluators}
     batches = {size: random_planes(observation_shape, size) for size in sizes}
     with torch_threads(1):
@@ -71,7 +71,7 @@ def measure(
     return {str(pair): {size: round(size / least, 1) for size, least in row.items()} for pair, row in seconds.items()}
 
 
-def _runs_on(pair: Inference, device: str) -> bool:
+def _runs_on_gpu(pair: Inference, device: str) -> bool:
     """Returns whether a backend with a precision runs on a GPU."""
     if pair.backend == "torch":
         return True
@@ -83,7 +83,7 @@ def _runs_on(pair: Inference, device: str) -> bool:
         return False
 
 
-def _evaluators(
+def _make_evaluators(
     network: nn.Module,
     observation_shape: tuple[int, ...],
     pairs: list[Inference],
@@ -94,10 +94,10 @@ def _evaluators(
         model = onnx_bytes(network, observation_shape)
     except MoemctsError:
         pairs, model = [pair for pair in pairs if pair.backend == "torch"], None
-    found: dict[Inference, PlanesEvaluator] = {}
+    evaluators: dict[Inference, PlanesEvaluator] = {}
     for pair in pairs:
         # torch raises RuntimeError for operations that it lacks in bfloat16.
         with contextlib.suppress(MoemctsError, RuntimeError):
             content = quantised if pair.precision == "int8" else model
-            found[pair] = build_evaluator(network, observation_shape, pair, model=content, device=device)
-    return found
+            evaluators[pair] = build_evaluator(network, observation_shape, pair, model=content, device=device)
+    return evaluators

@@ -18,7 +18,7 @@ from moemcts.store import digest
 
 PER_PHASE = 256
 """Positions per phase, half of them for calibration and half for comparison."""
-JUDGED = 192
+NUM_FIDELITY_POSITIONS = 192
 """Positions on which a network's policy is judged before it is run in lower precision."""
 NUM_GAMES = 16
 """Games that are played concurrently."""
@@ -70,7 +70,7 @@ def positions_of_dataset(dataset: Dataset, gate: PhaseGate, *, per_phase: int = 
     rng = np.random.default_rng(seed)
     chosen = [rng.permutation(np.flatnonzero(phases == phase))[:per_phase] for phase in range(gate.num_phases)]
     rows = np.concatenate(chosen)
-    return _encoded([dataset.views(part) for part in chunks_of(rows)], phases[rows])
+    return _encode([dataset.views(part) for part in chunks_of(rows)], phases[rows])
 
 
 def positions_of_play(
@@ -81,22 +81,22 @@ def positions_of_play(
     Games are played until every phase has at least `2 * per_phase` positions, or there were `MAX_GAMES`. A phase that
     does not occur has none.
     """
-    found: list[list[tuple[State, Player]]] = [[] for _ in range(gate.num_phases)]
+    pairs_by_phase: list[list[tuple[State, Player]]] = [[] for _ in range(gate.num_phases)]
     for i, start in enumerate(range(0, MAX_GAMES, NUM_GAMES)):
-        if i >= len(agents) and min(map(len, found)) >= 2 * per_phase:
+        if i >= len(agents) and min(map(len, pairs_by_phase)) >= 2 * per_phase:
             break
-        for pairs in _games(game, agents[i % len(agents)], range(start, start + NUM_GAMES), seed):
+        for pairs in _play_games(game, agents[i % len(agents)], range(start, start + NUM_GAMES), seed):
             for pair, phase in zip(pairs, gate.weights(game.views(pairs)).argmax(axis=1), strict=True):
-                found[phase].append(pair)
+                pairs_by_phase[phase].append(pair)
     rng = np.random.default_rng(seed)
-    kept = [[pairs[i] for i in sorted(rng.permutation(len(pairs))[:per_phase])] for pairs in found]
+    kept = [[pairs[i] for i in sorted(rng.permutation(len(pairs))[:per_phase])] for pairs in pairs_by_phase]
     phases = np.repeat(np.arange(gate.num_phases), [len(pairs) for pairs in kept])
-    return _encoded([game.views(pairs) for pairs in kept if pairs], phases)
+    return _encode([game.views(pairs) for pairs in kept if pairs], phases)
 
 
 def default_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
     """Returns a few hundred positions of an agent's games, to test on them whether networks keep their policy."""
-    per_phase = max(JUDGED // gate.num_phases, 1)
+    per_phase = max(NUM_FIDELITY_POSITIONS // gate.num_phases, 1)
     of = [game.spec.name, encoding_fingerprint(game), gate_fingerprint(gate, game), agent.name, per_phase]
     return Sample(
         id=digest(json.dumps(of).encode())[:16],
@@ -104,7 +104,7 @@ def default_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
     )
 
 
-def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
+def _play_games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
     """Yields the views of games that an agent plays in lockstep in every seat, one list per round."""
     num_players = game.spec.num_players
     tables = (
@@ -121,7 +121,7 @@ def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list
             yield pairs
 
 
-def _encoded(batches: Sequence[Views], phases: IntArray) -> Positions:
+def _encode(batches: Sequence[Views], phases: IntArray) -> Positions:
     return Positions(
         np.concatenate([views.observations() for views in batches]),
         np.concatenate([views.legal_mask() for views in batches]),

@@ -16,7 +16,7 @@ from torch import nn
 from moemcts.errors import MissingExtra, MoemctsError, first_line
 from moemcts.evaluation import Evaluation, policy_probabilities
 from moemcts.game import BoolArray, FloatArray
-from moemcts.learn.inference.backends import INPUT, PlanesEvaluator, onnxruntime_module, require
+from moemcts.learn.inference.backends import INPUT, PlanesEvaluator, onnxruntime_module, require_backend
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.positions import Positions
 
@@ -50,14 +50,14 @@ def quantised(network: nn.Module, calibration: FloatArray) -> bytes:
     """
     if not len(calibration):
         raise ValueError("expected positions to calibrate with, got none")
-    require("onnxruntime")
+    require_backend("onnxruntime")
     onnxruntime_module()
     try:
         import onnx  # noqa: F401
         from onnxruntime.quantization import QuantFormat, QuantType, quant_pre_process, quantize_static
     except ModuleNotFoundError as error:
         raise MissingExtra(error.name or "onnx", "fast") from None
-    with tempfile.TemporaryDirectory() as folder, _quiet():
+    with tempfile.TemporaryDirectory() as folder, _silence_quantiser():
         plain, ready, result = (Path(folder) / f"{name}.onnx" for name in ("plain", "ready", "result"))
         plain.write_bytes(onnx_bytes(network, calibration.shape[1:], regroup=False))
         try:
@@ -119,7 +119,7 @@ class _Batches:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_quantiser() -> Iterator[None]:
     """Suppresses the quantiser's log messages, which advise users who call it by hand."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)

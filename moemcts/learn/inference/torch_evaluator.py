@@ -36,8 +36,8 @@ class TorchEvaluator(PlanesEvaluator):
             if self._fixed is not None and len(planes) <= SIZES[-1]:
                 return Evaluation(*(output.numpy() for output in self._fixed(planes)))
             # Converted on the device: a conversion in the same call as the transfer is done on the CPU.
-            there = torch.from_numpy(planes).to(self.device).to(self._dtype)
-            logits, value = self._network(there)[:2]
+            on_device = torch.from_numpy(planes).to(self.device).to(self._dtype)
+            logits, value = self._network(on_device)[:2]
             return Evaluation(to_array(logits), to_array(value))
 
 
