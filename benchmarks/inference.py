@@ -106,7 +106,9 @@ def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, fl
     for pair in candidates(has_int8=True):
         with contextlib.suppress(MoemctsError):
             content = model if pair.precision == "int8" else None
-            evaluators[f"{pair.backend} {pair.precision}"] = build_evaluator(subject.network, shape, pair, model=content)
+            evaluators[f"{pair.backend} {pair.precision}"] = build_evaluator(
+                subject.network, shape, pair, model=content
+            )
     everything = Positions(comparison.planes, comparison.legal, np.zeros(len(comparison), dtype=np.int64))
     exact = {
         name: agreements(evaluators[EAGER], evaluator, everything, ("all",))["all"].to_toml()
