@@ -49,11 +49,11 @@ def main() -> None:
 def curve(run: SelfPlay) -> list[dict[str, object]]:
     """Returns a row per match against a fixed opponent."""
     rows: list[dict[str, object]] = []
-    for match in run.judging.measurements():
+    for match in run.matches.measurements():
         if match["other"].startswith("generation "):
             continue
         generation = int(match["agent"].removeprefix("generation "))
-        played = [run.on_disk.said(one, "played.json") for one in range(1, generation + 1)]
+        played = [run.on_disk.read_result(one, "played.json") for one in range(1, generation + 1)]
         losses, draws, wins = match["counts"]
         rows.append(
             {
@@ -88,7 +88,7 @@ def generations(run: SelfPlay) -> list[dict[str, object]]:
                 "value": round(played + trained, 1),
                 "unit": "s",
                 "generation": number,
-                "samples": run.on_disk.said(number, "played.json")["samples"],
+                "samples": run.on_disk.read_result(number, "played.json")["samples"],
                 "games": played,
                 "training": trained,
                 **{f"{where} {part}": round(last[where][part], 3) for where, part in LOSSES},
