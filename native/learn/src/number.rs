@@ -2,19 +2,19 @@
 
 /// A number type of networks.
 pub trait Number: Copy + Send + Sync {
-    fn widen(self) -> f32;
+    fn to_f32(self) -> f32;
     /// Rounds to the nearest value, ties to even.
-    fn narrow(number: f32) -> Self;
+    fn from_f32(number: f32) -> Self;
 }
 
 impl Number for f32 {
     #[inline(always)]
-    fn widen(self) -> f32 {
+    fn to_f32(self) -> f32 {
         self
     }
 
     #[inline(always)]
-    fn narrow(number: f32) -> Self {
+    fn from_f32(number: f32) -> Self {
         number
     }
 }
@@ -24,12 +24,12 @@ pub type Bf16 = u16;
 
 impl Number for Bf16 {
     #[inline(always)]
-    fn widen(self) -> f32 {
+    fn to_f32(self) -> f32 {
         f32::from_bits(u32::from(self) << 16)
     }
 
     #[inline(always)]
-    fn narrow(number: f32) -> Self {
+    fn from_f32(number: f32) -> Self {
         const NOT_A_NUMBER: u16 = 0x7fc0;
         let bits = number.to_bits();
         let nearest = (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16;
@@ -48,9 +48,9 @@ mod tests {
     #[test]
     fn every_bfloat16_is_what_it_is_narrowed_from() {
         for bits in 0..=Bf16::MAX {
-            let number = bits.widen();
+            let number = bits.to_f32();
             if !number.is_nan() {
-                assert_eq!(Bf16::narrow(number), bits);
+                assert_eq!(Bf16::from_f32(number), bits);
             }
         }
     }
@@ -58,15 +58,15 @@ mod tests {
     #[test]
     fn halves_go_to_the_even_one() {
         let (one, next, after) = (1.0f32, 1.0078125f32, 1.015625f32);
-        assert_eq!(Bf16::narrow((one + next) / 2.0).widen(), one);
-        assert_eq!(Bf16::narrow((next + after) / 2.0).widen(), after);
-        assert_eq!(Bf16::narrow((one + next) / 2.0 + 1e-6).widen(), next);
+        assert_eq!(Bf16::from_f32((one + next) / 2.0).to_f32(), one);
+        assert_eq!(Bf16::from_f32((next + after) / 2.0).to_f32(), after);
+        assert_eq!(Bf16::from_f32((one + next) / 2.0 + 1e-6).to_f32(), next);
     }
 
     #[test]
     fn what_is_no_number_stays_none() {
-        assert!(Bf16::narrow(f32::NAN).widen().is_nan());
-        assert!(Bf16::narrow(f32::from_bits(0x7fff_ffff)).widen().is_nan());
-        assert_eq!(Bf16::narrow(f32::MAX).widen(), f32::INFINITY);
+        assert!(Bf16::from_f32(f32::NAN).to_f32().is_nan());
+        assert!(Bf16::from_f32(f32::from_bits(0x7fff_ffff)).to_f32().is_nan());
+        assert_eq!(Bf16::from_f32(f32::MAX).to_f32(), f32::INFINITY);
     }
 }

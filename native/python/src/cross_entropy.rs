@@ -36,14 +36,14 @@ pub fn cross_entropy<'py>(
     targets: Shares<'py>,
     num_threads: usize,
 ) -> PyResult<(Column<'py>, Actions<'py>, Actions<'py>, Column<'py>, Column<'py>)> {
-    let found = match &logits {
+    let losses = match &logits {
         Logits::Single(logits) => losses(py, logits, &targets, num_threads)?,
         Logits::Brain(logits) => losses(py, logits, &targets, num_threads)?,
     };
     let column = |numbers| PyArray1::from_vec(py, numbers);
-    let actions = |found| PyArray1::from_vec(py, found);
-    let (best, wanted) = (actions(found.best), actions(found.wanted));
-    Ok((column(found.losses), best, wanted, column(found.largest), column(found.log_sums)))
+    let actions = |numbers| PyArray1::from_vec(py, numbers);
+    let (best, target_actions) = (actions(losses.best), actions(losses.target_actions));
+    Ok((column(losses.losses), best, target_actions, column(losses.largest), column(losses.log_sums)))
 }
 
 /// Writes the gradient of the sum over rows of `factors` times the cross-entropy into `out`; `sums` are the last two
