@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 
-use moemcts_tree::{hashed, Action, Dimensions, Observe, Player, Players, State};
+use moemcts_tree::{hash_of, Action, Dimensions, Observe, Player, Players, State};
 use shakmaty::variant::VariantPosition;
 use shakmaty::{Color, Move, Position, Square};
 
@@ -257,7 +257,7 @@ impl Observe for Chess {
 
     fn rules_key(&self) -> u64 {
         let Rules { variant, planes, policy, max_plies } = self.rules;
-        hashed(&(variant.id, planes.name, policy.name, max_plies))
+        hash_of(&(variant.id, planes.name, policy.name, max_plies))
     }
 
     /// The planes of the game's set; for the player not to move, as if it were to move.

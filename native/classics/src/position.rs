@@ -1,7 +1,7 @@
 //! Shared by all games: a position is two sets of stones and the player to move.
 
 use crate::cells::Cells;
-use moemcts_tree::{hashed, Action, Dimensions, Observe, Player, Players, Rng, State};
+use moemcts_tree::{hash_of, Action, Dimensions, Observe, Player, Players, Rng, State};
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -245,7 +245,7 @@ impl<R: Rules> Observe for Position<R> {
     }
 
     fn rules_key(&self) -> u64 {
-        hashed(&self.rules)
+        hash_of(&self.rules)
     }
 
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {

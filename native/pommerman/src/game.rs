@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use moemcts_tree::{hashed, Action, Agent, Dimensions, Observe, Player, Players, Rng};
+use moemcts_tree::{hash_of, Action, Agent, Dimensions, Observe, Player, Players, Rng};
 
 use crate::agents::Scripted;
 use crate::geometry::{has, OFF};
@@ -95,7 +95,7 @@ impl Observe for State {
     }
 
     fn rules_key(&self) -> u64 {
-        hashed(&self.rules)
+        hash_of(&self.rules)
     }
 
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {

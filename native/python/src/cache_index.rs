@@ -9,14 +9,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The cache key of a view: the key of its position, its ply and the viewing player.
-type Identity = (u64, i64, i64);
+type ViewKey = (u64, i64, i64);
 
 /// The cache keys of `N` views as Python passes them, one array per column.
 type Columns<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>);
 
 /// For every view its cached row, or -1; the distinct views to be evaluated; for every uncached view, its index among
 /// these, -1 for the others.
-type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+type Lookup<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// Hashes the words of an identity by multiplication; most game keys are hashes already.
 #[derive(Clone, Copy, Default)]
@@ -67,21 +67,25 @@ impl CacheIndex {
 
     /// Returns the cached row of each view `[N]`, the views to evaluate `[M]`, and for each view its index in these
     /// `[N]`.
-    fn find<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Found<'py>> {
-        let identities = zipped(&views)?;
-        let (places, asked, answers) = py.detach(|| self.index().find(&identities));
-        Ok((PyArray1::from_vec(py, places), PyArray1::from_vec(py, asked), PyArray1::from_vec(py, answers)))
+    fn find<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Lookup<'py>> {
+        let keys = view_keys(&views)?;
+        let (cached_rows, to_evaluate, evaluation_rows) = py.detach(|| self.index().find(&keys));
+        Ok((
+            PyArray1::from_vec(py, cached_rows),
+            PyArray1::from_vec(py, to_evaluate),
+            PyArray1::from_vec(py, evaluation_rows),
+        ))
     }
 
     /// Assigns rows to views, replacing the oldest, and returns them; of more views than rows, only the last are
     /// stored.
     fn keep<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let identities = zipped(&views)?;
-        Ok(PyArray1::from_vec(py, py.detach(|| self.index().keep(&identities))))
+        let keys = view_keys(&views)?;
+        Ok(PyArray1::from_vec(py, py.detach(|| self.index().keep(&keys))))
     }
 }
 
-fn zipped((keys, plies, players): &Columns) -> PyResult<Vec<Identity>> {
+fn view_keys((keys, plies, players): &Columns) -> PyResult<Vec<ViewKey>> {
     let (keys, plies, players) = (keys.as_slice()?, plies.as_slice()?, players.as_slice()?);
     if plies.len() != keys.len() || players.len() != keys.len() {
         return Err(PyValueError::new_err("expected a key, a ply and a player of each view"));
@@ -92,51 +96,51 @@ fn zipped((keys, plies, players): &Columns) -> PyResult<Vec<Identity>> {
 #[derive(Default)]
 struct Index {
     size: usize,
-    rows: HashMap<Identity, usize, Hashing>,
+    rows: HashMap<ViewKey, usize, Hashing>,
     /// The identity stored in each row.
-    owners: Vec<Identity>,
-    oldest: usize,
+    key_of_row: Vec<ViewKey>,
+    next_row: usize,
 }
 
 impl Index {
-    fn find(&self, identities: &[Identity]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
-        let mut places = vec![-1; identities.len()];
-        let mut answers = vec![-1; identities.len()];
-        let mut asked = Vec::new();
-        let mut numbers: HashMap<Identity, usize, Hashing> = HashMap::default();
-        for (row, identity) in identities.iter().enumerate() {
-            if let Some(&place) = self.rows.get(identity) {
-                places[row] = place as i64;
+    fn find(&self, keys: &[ViewKey]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
+        let mut cached_rows = vec![-1; keys.len()];
+        let mut evaluation_rows = vec![-1; keys.len()];
+        let mut to_evaluate = Vec::new();
+        let mut index_of: HashMap<ViewKey, usize, Hashing> = HashMap::default();
+        for (row, key) in keys.iter().enumerate() {
+            if let Some(&cached_row) = self.rows.get(key) {
+                cached_rows[row] = cached_row as i64;
                 continue;
             }
             // A position that occurs twice is evaluated once.
-            let number = *numbers.entry(*identity).or_insert_with(|| {
-                asked.push(row as i64);
-                asked.len() - 1
+            let index = *index_of.entry(*key).or_insert_with(|| {
+                to_evaluate.push(row as i64);
+                to_evaluate.len() - 1
             });
-            answers[row] = number as i64;
+            evaluation_rows[row] = index as i64;
         }
-        (places, asked, answers)
+        (cached_rows, to_evaluate, evaluation_rows)
     }
 
-    fn keep(&mut self, identities: &[Identity]) -> Vec<i64> {
-        let start = identities.len().saturating_sub(self.size);
-        let give = |identity: &Identity| {
-            let row = self.oldest;
-            if row == self.owners.len() {
-                self.owners.push(*identity);
+    fn keep(&mut self, keys: &[ViewKey]) -> Vec<i64> {
+        let start = keys.len().saturating_sub(self.size);
+        let assign_row = |key: &ViewKey| {
+            let row = self.next_row;
+            if row == self.key_of_row.len() {
+                self.key_of_row.push(*key);
             } else {
-                let owner = std::mem::replace(&mut self.owners[row], *identity);
+                let old_key = std::mem::replace(&mut self.key_of_row[row], *key);
                 // The identity may have been assigned another row since.
-                if self.rows.get(&owner) == Some(&row) {
-                    self.rows.remove(&owner);
+                if self.rows.get(&old_key) == Some(&row) {
+                    self.rows.remove(&old_key);
                 }
             }
-            self.rows.insert(*identity, row);
-            self.oldest = (row + 1) % self.size;
+            self.rows.insert(*key, row);
+            self.next_row = (row + 1) % self.size;
             row as i64
         };
-        identities[start..].iter().map(give).collect()
+        keys[start..].iter().map(assign_row).collect()
     }
 }
 
@@ -151,16 +155,19 @@ mod tests {
         Index { size, ..Index::default() }
     }
 
-    fn views(keys: &[u64]) -> Vec<Identity> {
+    fn views(keys: &[u64]) -> Vec<ViewKey> {
         keys.iter().map(|&key| (key, 0, 0)).collect()
     }
 
     #[test]
-    fn what_is_new_twice_is_asked_about_once() {
+    fn a_view_that_is_new_twice_is_evaluated_once() {
         let mut index = index(8);
         assert_eq!(index.keep(&views(&[7, 9])), [0, 1]);
-        let (places, asked, answers) = index.find(&views(&[5, 9, 5, 6, 7]));
-        assert_eq!((places, asked, answers), (vec![-1, 1, -1, -1, 0], vec![0, 3], vec![0, -1, 0, 1, -1]));
+        let (cached_rows, to_evaluate, evaluation_rows) = index.find(&views(&[5, 9, 5, 6, 7]));
+        assert_eq!(
+            (cached_rows, to_evaluate, evaluation_rows),
+            (vec![-1, 1, -1, -1, 0], vec![0, 3], vec![0, -1, 0, 1, -1])
+        );
     }
 
     #[test]

@@ -11,13 +11,13 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::game::{pack_rows, packed_rows, PackedRows};
+use crate::game::{pack_rows, split_rows, PackedRows};
+use crate::interruption::Interruption;
 use crate::native_game;
-use crate::signals::Signals;
 
 native_game! {
     binding: ChessBinding, state: Chess, agent: NoAgent,
-    extract_agent: crate::game::no_agent,
+    extract_agent: crate::game::reject_agent,
     classes: ChessState, ChessViews, ChessSearch
 }
 
@@ -35,15 +35,15 @@ impl ChessRules {
     #[new]
     #[pyo3(signature = (variant, *, planes=None, policy=None, max_plies=None))]
     fn new(variant: &str, planes: Option<&str>, policy: Option<&str>, max_plies: Option<u32>) -> PyResult<Self> {
-        let variant = Variant::named(variant).ok_or_else(|| unknown("variant", variant))?;
+        let variant = Variant::named(variant).ok_or_else(|| unknown_name("variant", variant))?;
         let mut rules = Rules::of(variant);
         if let Some(name) = planes {
-            rules.planes = PlaneSet::named(name).ok_or_else(|| unknown("plane set", name))?;
+            rules.planes = PlaneSet::named(name).ok_or_else(|| unknown_name("plane set", name))?;
         }
         if let Some(name) = policy {
             rules.policy = PolicyMap::named(name)
                 .filter(|map| map.covers(variant.policy))
-                .ok_or_else(|| unknown(&format!("policy map for {}", variant.name), name))?;
+                .ok_or_else(|| unknown_name(&format!("policy map for {}", variant.name), name))?;
         }
         rules.max_plies = max_plies.unwrap_or(Rules::DEFAULT_MAX_PLIES);
         if !(1..=Rules::MAX_PLIES_LIMIT).contains(&rules.max_plies) {
@@ -138,12 +138,12 @@ impl ChessState {
 
     /// Returns a legal action in UCI.
     fn uci(&self, action: u32) -> PyResult<String> {
-        Ok(notation::uci_move(self.legal(action)?, &self.0))
+        Ok(notation::uci_move(self.legal_move(action)?, &self.0))
     }
 
     /// Returns a legal action in SAN, without check signs.
     fn san(&self, action: u32) -> PyResult<String> {
-        Ok(notation::san_move(self.legal(action)?, &self.0))
+        Ok(notation::san_move(self.legal_move(action)?, &self.0))
     }
 
     #[getter]
@@ -165,7 +165,7 @@ impl ChessState {
 
     /// Returns one of the measures used by gates.
     fn measure(&self, name: &str) -> PyResult<i64> {
-        Ok(measure(name)?.of(&Compact::of(&self.0)))
+        Ok(parse_measure(name)?.of(&Compact::of(&self.0)))
     }
 
     /// Returns the number of leaves of the tree of legal moves at that depth; draws do not end games.
@@ -177,9 +177,9 @@ impl ChessState {
             let most = notation::DEEPEST_PERFT;
             return Err(PyValueError::new_err(format!("expected a depth of at most {most}, got {depth}")));
         }
-        let signals = Signals::asking(stop);
-        let leaves = py.detach(|| notation::perft(&self.0, depth, &|| signals.came()));
-        signals.check()?;
+        let interruption = Interruption::with_callback(stop);
+        let leaves = py.detach(|| notation::perft(&self.0, depth, &|| interruption.should_stop()));
+        interruption.check()?;
         Ok(leaves)
     }
 
@@ -207,7 +207,7 @@ impl ChessState {
 }
 
 impl ChessState {
-    fn legal(&self, action: u32) -> PyResult<moemcts_chess::Move> {
+    fn legal_move(&self, action: u32) -> PyResult<moemcts_chess::Move> {
         self.0.legal_move(action).ok_or_else(|| PyValueError::new_err(format!("expected a legal action, got {action}")))
     }
 }
@@ -216,7 +216,7 @@ impl ChessState {
 impl ChessViews {
     /// Returns the static evaluation of each position for its viewer, in centipawns, `[N]`.
     pub fn glance<'py>(&self, py: Python<'py>) -> IntegerArray<'py> {
-        let worth = |(state, viewer): &(Chess, usize)| {
+        let score = |(state, viewer): &(Chess, usize)| {
             let centipawns = i64::from(moemcts_chess::evaluation::evaluate(state));
             if moemcts_chess::state::player(state.turn()) == *viewer {
                 centipawns
@@ -224,13 +224,13 @@ impl ChessViews {
                 -centipawns
             }
         };
-        let scores: Vec<i64> = py.detach(|| self.0.iter().map(worth).collect());
+        let scores: Vec<i64> = py.detach(|| self.0.iter().map(score).collect());
         PyArray1::from_vec(py, scores)
     }
 
     /// Returns one of the measures used by gates for each view, `[N]`.
     fn measure<'py>(&self, py: Python<'py>, name: &str) -> PyResult<IntegerArray<'py>> {
-        let measure = measure(name)?;
+        let measure = parse_measure(name)?;
         let numbers: Vec<i64> = py.detach(|| self.0.iter().map(|(state, _)| measure.of(&Compact::of(state))).collect());
         Ok(PyArray1::from_vec(py, numbers))
     }
@@ -251,7 +251,7 @@ pub fn chess_plane_sets() -> Vec<&'static str> {
 /// Returns the names of the policy maps that cover every move of a variant.
 #[pyfunction]
 pub fn chess_policy_maps(variant: &str) -> PyResult<Vec<&'static str>> {
-    let own = Variant::named(variant).ok_or_else(|| unknown("variant", variant))?.policy;
+    let own = Variant::named(variant).ok_or_else(|| unknown_name("variant", variant))?.policy;
     Ok(POLICY_MAPS.iter().filter(|map| map.covers(own)).map(|map| map.name).collect())
 }
 
@@ -269,8 +269,8 @@ pub fn chess_measure<'py>(
     offsets: Integers<'py>,
     name: &str,
 ) -> PyResult<IntegerArray<'py>> {
-    let measure = measure(name)?;
-    let positions = compacts(data.as_slice()?, offsets.as_slice()?)?;
+    let measure = parse_measure(name)?;
+    let positions = parse_compacts(data.as_slice()?, offsets.as_slice()?)?;
     Ok(PyArray1::from_vec(py, py.detach(|| positions.iter().map(|position| measure.of(position)).collect())))
 }
 
@@ -285,7 +285,7 @@ pub fn chess_divisions<'py>(
     offsets: Integers<'py>,
     games: Integers<'py>,
 ) -> PyResult<(IntegerArray<'py>, IntegerArray<'py>)> {
-    let positions = compacts(data.as_slice()?, offsets.as_slice()?)?;
+    let positions = parse_compacts(data.as_slice()?, offsets.as_slice()?)?;
     let (mut middles, mut ends) = (Vec::new(), Vec::new());
     for bounds in games.as_slice()?.windows(2) {
         let range = bounds[0] as usize..bounds[1] as usize;
@@ -360,16 +360,16 @@ impl ChessImporter {
     }
 }
 
-fn unknown(kind: &str, name: &str) -> PyErr {
+fn unknown_name(kind: &str, name: &str) -> PyErr {
     PyValueError::new_err(format!("no {kind} named {name:?}"))
 }
 
-pub fn measure(name: &str) -> PyResult<Measure> {
-    let known = || chess_measures().join(", ");
-    Measure::named(name).ok_or_else(|| PyValueError::new_err(format!("expected one of {}, got {name:?}", known())))
+pub fn parse_measure(name: &str) -> PyResult<Measure> {
+    let names = || chess_measures().join(", ");
+    Measure::named(name).ok_or_else(|| PyValueError::new_err(format!("expected one of {}, got {name:?}", names())))
 }
 
-fn compacts(data: &[u8], offsets: &[i64]) -> PyResult<Vec<Compact>> {
+fn parse_compacts(data: &[u8], offsets: &[i64]) -> PyResult<Vec<Compact>> {
     let short = || PyValueError::new_err(format!("expected positions of at least {} bytes", Compact::BYTES));
-    packed_rows(data, offsets)?.into_iter().map(|bytes| Compact::from_bytes(bytes).ok_or_else(short)).collect()
+    split_rows(data, offsets)?.into_iter().map(|bytes| Compact::from_bytes(bytes).ok_or_else(short)).collect()
 }

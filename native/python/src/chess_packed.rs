@@ -6,8 +6,8 @@ use numpy::{PyArray1, PyArray2, PyArray4, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::chess::{measure, ChessRules, ChessState, ChessViews};
-use crate::game::{encoded, packed_views, view};
+use crate::chess::{parse_measure, ChessRules, ChessState, ChessViews};
+use crate::game::{encode_planes, new_view, split_views};
 use crate::playouts::Arms;
 
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
@@ -49,8 +49,8 @@ impl ChessPackedViews {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, row: i64) -> PyResult<Bound<'py, PyAny>> {
-        let (state, player) = self.pair(crate::game::row(row, self.players.len())?)?;
-        view(py, ChessState(state), player)
+        let (state, player) = self.pair(crate::game::parse_row(row, self.players.len())?)?;
+        new_view(py, ChessState(state), player)
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -76,8 +76,8 @@ impl ChessPackedViews {
     /// Returns the given rows, in that order.
     fn take(&self, rows: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut taken = Self { rules: self.rules, bytes: Vec::new(), offsets: vec![0], players: Vec::new() };
-        for number in crate::game::rows(rows)? {
-            let row = crate::game::row(number, self.players.len())?;
+        for number in crate::game::parse_rows(rows)? {
+            let row = crate::game::parse_row(number, self.players.len())?;
             taken.bytes.extend_from_slice(self.row(row));
             taken.offsets.push(taken.bytes.len());
             taken.players.push(self.players[row]);
@@ -99,9 +99,9 @@ impl ChessPackedViews {
     ) -> PyResult<Bound<'py, PyArray4<f32>>> {
         let planes = self.rules.planes;
         let shape = if self.players.is_empty() { [0; 3] } else { [planes.num_planes(), 8, 8] };
-        encoded(py, self.players.len(), shape, out, |row, room| {
+        encode_planes(py, self.players.len(), shape, out, |row, out| {
             if let Some(position) = Compact::from_bytes(self.row(row)) {
-                planes.encode(&position, moemcts_chess::state::color(self.players[row].into())).write(room);
+                planes.encode(&position, moemcts_chess::state::color(self.players[row].into())).write(out);
             }
             Ok(())
         })
@@ -117,7 +117,7 @@ impl ChessPackedViews {
 
     /// Returns one of the measures used by gates for each view, `[N]`.
     fn measure<'py>(&self, py: Python<'py>, name: &str) -> PyResult<IntegerArray<'py>> {
-        let measure = measure(name)?;
+        let measure = parse_measure(name)?;
         let numbers: Vec<i64> = py.detach(|| self.compacts().map(|position| measure.of(&position)).collect());
         Ok(PyArray1::from_vec(py, numbers))
     }
@@ -160,7 +160,7 @@ impl ChessPackedViews {
         depth: Option<u32>,
         discount: f64,
     ) -> PyResult<Vec<Arms<'py>>> {
-        let config = crate::playouts::config(playouts, seconds, exploration, depth, discount)?;
+        let config = crate::playouts::playout_config(playouts, seconds, exploration, depth, discount)?;
         crate::playouts::search_views(py, &self.unpacked(py)?.0, 2, seeds, config)
     }
 }
@@ -176,21 +176,21 @@ pub fn chess_unpack(
     offsets: Integers<'_>,
     players: Integers<'_>,
 ) -> PyResult<ChessPackedViews> {
-    let pieces = packed_views(data.as_slice()?, offsets.as_slice()?, players.as_slice()?)?;
+    let rows = split_views(data.as_slice()?, offsets.as_slice()?, players.as_slice()?)?;
     let mut views = ChessPackedViews {
         rules: rules.0,
-        bytes: Vec::with_capacity(pieces.iter().map(|(piece, _)| piece.len()).sum()),
-        offsets: Vec::with_capacity(pieces.len() + 1),
-        players: Vec::with_capacity(pieces.len()),
+        bytes: Vec::with_capacity(rows.iter().map(|(bytes, _)| bytes.len()).sum()),
+        offsets: Vec::with_capacity(rows.len() + 1),
+        players: Vec::with_capacity(rows.len()),
     };
     views.offsets.push(0);
-    for (row, (piece, player)) in pieces.into_iter().enumerate() {
-        let wrong = |error: String| PyValueError::new_err(format!("row {row}: {error}"));
-        notation::check_packed(piece, rules.0).map_err(wrong)?;
+    for (row, (bytes, player)) in rows.into_iter().enumerate() {
+        let row_error = |error: String| PyValueError::new_err(format!("row {row}: {error}"));
+        notation::check_packed(bytes, rules.0).map_err(row_error)?;
         if !(0..2).contains(&player) {
-            return Err(wrong(format!("expected players below 2, got {player}")));
+            return Err(row_error(format!("expected players below 2, got {player}")));
         }
-        views.bytes.extend_from_slice(piece);
+        views.bytes.extend_from_slice(bytes);
         views.offsets.push(views.bytes.len());
         views.players.push(player as u8);
     }

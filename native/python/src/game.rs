@@ -17,16 +17,16 @@ pub trait Binding: Send + Sync + 'static {
     const IS_NATIVE: bool;
 
     /// Returns copies of the views in a Python object.
-    fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(Self::State, Player)>>;
+    fn extract_views(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(Self::State, Player)>>;
 
     /// Returns views as a Python object.
-    fn views<'py>(&self, py: Python<'py>, pairs: Vec<(Self::State, Player)>) -> PyResult<Bound<'py, PyAny>>;
+    fn new_views<'py>(&self, py: Python<'py>, pairs: Vec<(Self::State, Player)>) -> PyResult<Bound<'py, PyAny>>;
 
     /// Returns a 64-bit hash of the rules and encodings of a state's game; 0 for a game written in Python.
     fn rules_key(&self, state: &Self::State) -> u64;
 
     /// Returns the native agent in a Python object.
-    fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<Self::Agent>;
+    fn extract_agent(&self, object: &Bound<'_, PyAny>) -> PyResult<Self::Agent>;
 }
 
 /// `moemcts.errors.UnlawfulGame`, a ValueError.
@@ -40,13 +40,13 @@ pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     match error {
         SearchError::Game(error) => error.into(),
         SearchError::Replies { .. } => PyRuntimeError::new_err(error.to_string()),
-        error if error.is_of_the_game() => Python::attach(|py| unlawful(py, error.to_string())),
+        error if error.is_contract_violation() => Python::attach(|py| unlawful_game(py, error.to_string())),
         error => PyValueError::new_err(error.to_string()),
     }
 }
 
 /// Returns the exception for a violation of the contract of games.
-pub fn unlawful(py: Python<'_>, reason: String) -> PyErr {
+pub fn unlawful_game(py: Python<'_>, reason: String) -> PyErr {
     match UNLAWFUL_GAME.import(py, "moemcts.errors", "UnlawfulGame") {
         Ok(kind) => PyErr::from_type(kind.clone(), reason),
         Err(error) => error,
@@ -54,18 +54,18 @@ pub fn unlawful(py: Python<'_>, reason: String) -> PyErr {
 }
 
 /// Returns the exception for roots that are no views of a search's game.
-pub fn no_views(expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let kind = given.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
+pub fn not_views(expected: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    let kind = object.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
     PyTypeError::new_err(format!("expected {expected}, as views of the search's game are, got {kind}"))
 }
 
 /// Returns players as Python numbers them: chance is -1.
-pub fn numbered(players: Players) -> Vec<i64> {
+pub fn player_numbers(players: Players) -> Vec<i64> {
     players.iter().map(|player| if player == CHANCE { -1 } else { player as i64 }).collect()
 }
 
 /// Converts a player number from Python, with -1 as chance.
-pub fn player(number: i64) -> PyResult<Player> {
+pub fn parse_player(number: i64) -> PyResult<Player> {
     match usize::try_from(number) {
         Ok(player) if player < Players::MAX => Ok(player),
         _ if number == -1 => Ok(CHANCE),
@@ -74,7 +74,7 @@ pub fn player(number: i64) -> PyResult<Player> {
 }
 
 /// Converts a player number from Python; raises ValueError unless it is a player of the state's game.
-pub fn seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
+pub fn parse_seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
     let num_players = state.dimensions().num_players;
     usize::try_from(number)
         .ok()
@@ -83,7 +83,7 @@ pub fn seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
 }
 
 /// Converts action numbers from Python, without a check whether they are legal.
-pub fn joint(numbers: &[i64]) -> PyResult<Vec<Action>> {
+pub fn parse_actions(numbers: &[i64]) -> PyResult<Vec<Action>> {
     let action = |&number: &i64| Action::try_from(number).map_err(|_| number);
     numbers.iter().map(action).collect::<Result<_, _>>().map_err(|number| {
         PyValueError::new_err(format!("expected legal actions, integers of at least 0, got {number}"))
@@ -119,7 +119,7 @@ pub fn play<S: State<Error: Into<PyErr>>>(state: &S, joint: &[Action]) -> PyResu
     if joint.len() != players.len() {
         return Err(PyValueError::new_err(format!(
             "expected one action for each of the active players {:?}, got {joint:?}",
-            numbered(players)
+            player_numbers(players)
         )));
     }
     for (player, action) in players.iter().zip(joint) {
@@ -127,7 +127,7 @@ pub fn play<S: State<Error: Into<PyErr>>>(state: &S, joint: &[Action]) -> PyResu
         if !legal.contains(action) {
             return Err(PyValueError::new_err(format!(
                 "expected a legal action of {}, one of {legal:?}, got {action}",
-                named(player)
+                player_name(player)
             )));
         }
     }
@@ -159,7 +159,7 @@ pub fn chances<'py, S: State<Error: Into<PyErr>>>(py: Python<'py>, state: &S) ->
 }
 
 pub fn is_decided<S: Observe<Error: Into<PyErr>>>(state: &S, player: i64) -> PyResult<bool> {
-    state.is_decided(seat(state, player)?).map_err(Into::into)
+    state.is_decided(parse_seat(state, player)?).map_err(Into::into)
 }
 
 pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
@@ -167,7 +167,7 @@ pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
     state: &S,
     player: i64,
 ) -> PyResult<Bound<'py, PyArray3<f32>>> {
-    let player = seat(state, player)?;
+    let player = parse_seat(state, player)?;
     let shape = state.dimensions().observation;
     let mut out = vec![0.0; shape.iter().product()];
     state.observe(player, &mut out).map_err(Into::into)?;
@@ -181,7 +181,7 @@ pub fn observations<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     out: Option<Bound<'py, PyArray4<f32>>>,
 ) -> PyResult<Bound<'py, PyArray4<f32>>> {
     let shape = pairs.first().map_or([0; 3], |(state, _)| state.dimensions().observation);
-    encoded(py, pairs.len(), shape, out, |row, planes| {
+    encode_planes(py, pairs.len(), shape, out, |row, planes| {
         let (state, player) = &pairs[row];
         state.observe(*player, planes).map_err(Into::into)
     })
@@ -190,7 +190,7 @@ pub fn observations<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
 /// Returns the planes that `observe` writes for each row, `[N, C, H, W]`; it gets planes of zeros.
 ///
 /// They are in the first rows of `out`, which is `[M, C, H, W]` with `M >= N`, or in a new array.
-pub fn encoded<'py>(
+pub fn encode_planes<'py>(
     py: Python<'py>,
     num: usize,
     [c, h, w]: [usize; 3],
@@ -218,8 +218,8 @@ pub fn encoded<'py>(
         )));
     }
     {
-        let mut room = out.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let planes = room.as_slice_mut().map_err(|_| PyValueError::new_err("expected out to be contiguous"))?;
+        let mut array = out.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let planes = array.as_slice_mut().map_err(|_| PyValueError::new_err("expected out to be contiguous"))?;
         py.detach(|| write(planes, false))?;
     }
     let rows = pyo3::types::PySlice::new(py, 0, num as isize, 1);
@@ -257,10 +257,10 @@ pub fn legal_mask<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
 }
 
 /// Returns views; raises ValueError for positions of different dimensions.
-pub fn pairs<S: Observe>(given: impl Iterator<Item = PyResult<(S, Player)>>) -> PyResult<Vec<(S, Player)>> {
-    let mut found = Vec::with_capacity(given.size_hint().0);
+pub fn checked_pairs<S: Observe>(views: impl Iterator<Item = PyResult<(S, Player)>>) -> PyResult<Vec<(S, Player)>> {
+    let mut pairs = Vec::with_capacity(views.size_hint().0);
     let mut first = None;
-    for pair in given {
+    for pair in views {
         let (state, player) = pair?;
         let dimensions = state.dimensions();
         let expected = *first.get_or_insert(dimensions);
@@ -275,9 +275,9 @@ pub fn pairs<S: Observe>(given: impl Iterator<Item = PyResult<(S, Player)>>) -> 
                 dimensions.observation
             )));
         }
-        found.push((state, player));
+        pairs.push((state, player));
     }
-    Ok(found)
+    Ok(pairs)
 }
 
 /// Packed positions: the bytes of all of them, and the offsets, including the end of the last.
@@ -299,7 +299,7 @@ pub fn pack_rows<'py, S>(
 }
 
 /// Returns the bytes of each row; raises ValueError unless offsets ascend within the data.
-pub fn packed_rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
+pub fn split_rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
     let row = |bounds: &[i64]| data.get(usize::try_from(bounds[0]).ok()?..usize::try_from(bounds[1]).ok()?);
     offsets
         .windows(2)
@@ -310,8 +310,8 @@ pub fn packed_rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]
 }
 
 /// Returns the bytes and the viewer of each row; raises ValueError if the number of players differs.
-pub fn packed_views<'a>(data: &'a [u8], offsets: &[i64], players: &[i64]) -> PyResult<Vec<(&'a [u8], i64)>> {
-    let rows = packed_rows(data, offsets)?;
+pub fn split_views<'a>(data: &'a [u8], offsets: &[i64], players: &[i64]) -> PyResult<Vec<(&'a [u8], i64)>> {
+    let rows = split_rows(data, offsets)?;
     if rows.len() != players.len() {
         return Err(PyValueError::new_err(format!("expected {} players, got {}", rows.len(), players.len())));
     }
@@ -327,8 +327,8 @@ pub fn unpack_rows<S: Observe + Send>(
     players: &[i64],
     unpack: impl Fn(&[u8]) -> Result<S, String> + Send + Sync,
 ) -> PyResult<Vec<(S, Player)>> {
-    let views = packed_views(data, offsets, players)?;
-    let pair = |(bytes, player): &(&[u8], i64)| {
+    let views = split_views(data, offsets, players)?;
+    let unpack_view = |(bytes, player): &(&[u8], i64)| {
         let state = unpack(bytes)?;
         let num_players = state.dimensions().num_players;
         match usize::try_from(*player) {
@@ -336,9 +336,9 @@ pub fn unpack_rows<S: Observe + Send>(
             _ => Err(format!("expected players below {num_players}, got {player}")),
         }
     };
-    let named = |(row, view)| pair(view).map_err(|error: String| format!("row {row}: {error}"));
-    let found: Result<Vec<_>, _> = py.detach(|| views.iter().enumerate().map(named).collect());
-    pairs(found.map_err(PyValueError::new_err)?.into_iter().map(Ok))
+    let unpack_row = |(row, view)| unpack_view(view).map_err(|error: String| format!("row {row}: {error}"));
+    let states: Result<Vec<_>, _> = py.detach(|| views.iter().enumerate().map(unpack_row).collect());
+    checked_pairs(states.map_err(PyValueError::new_err)?.into_iter().map(Ok))
 }
 
 /// Returns the number of players of the views' game, or 0 without views.
@@ -347,19 +347,19 @@ pub fn num_players<S: Observe>(pairs: &[(S, Player)]) -> usize {
 }
 
 /// Returns the given rows in that order; raises IndexError if there is no such row.
-pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[i64]) -> PyResult<Vec<(S, Player)>> {
-    rows.iter().map(|&number| Ok(pairs[row(number, pairs.len())?].clone())).collect()
+pub fn take_rows<S: Clone>(pairs: &[(S, Player)], rows: &[i64]) -> PyResult<Vec<(S, Player)>> {
+    rows.iter().map(|&number| Ok(pairs[parse_row(number, pairs.len())?].clone())).collect()
 }
 
 /// Converts a row number from Python; raises IndexError if there is no such row.
-pub fn row(number: i64, len: usize) -> PyResult<usize> {
+pub fn parse_row(number: i64, len: usize) -> PyResult<usize> {
     usize::try_from(number).ok().filter(|&row| row < len).ok_or_else(|| {
         pyo3::exceptions::PyIndexError::new_err(format!("expected a row of at least 0 and below {len}, got {number}"))
     })
 }
 
 /// Returns row numbers given as an array or a list, without a range check.
-pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+pub fn parse_rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     if let Ok(array) = object.cast::<PyArray1<i64>>() {
         return Ok(array.readonly().as_array().iter().copied().collect());
     }
@@ -367,14 +367,14 @@ pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 }
 
 /// Returns a Python `View(state, player)`.
-pub fn view<'py>(py: Python<'py>, state: impl IntoPyObject<'py>, player: Player) -> PyResult<Bound<'py, PyAny>> {
+pub fn new_view<'py>(py: Python<'py>, state: impl IntoPyObject<'py>, player: Player) -> PyResult<Bound<'py, PyAny>> {
     let state = state.into_pyobject(py).map_err(Into::into)?.into_any().unbind();
     let class = VIEW.import(py, "moemcts.game", "View")?;
     class.call1(PyTuple::new(py, [state, player.into_pyobject(py)?.into_any().unbind()])?)
 }
 
-/// Returns the name of a player in errors.
-fn named(player: Player) -> String {
+/// Returns how errors name a player.
+fn player_name(player: Player) -> String {
     if player == CHANCE {
         "chance".to_owned()
     } else {
@@ -387,11 +387,11 @@ fn check_active<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyRe
     if players.contains(player) {
         return Ok(());
     }
-    let (players, got) = (numbered(players), numbered(Players::one(player)));
+    let (players, got) = (player_numbers(players), player_numbers(Players::one(player)));
     Err(PyValueError::new_err(format!("expected one of the active players {players:?}, got {}", got[0])))
 }
 
 /// Rejects agents for games without native ones.
-pub fn no_agent(object: &Bound<'_, PyAny>) -> PyResult<moemcts_tree::NoAgent> {
+pub fn reject_agent(object: &Bound<'_, PyAny>) -> PyResult<moemcts_tree::NoAgent> {
     Err(PyValueError::new_err(format!("this game has no native agents, got {object}")))
 }

@@ -10,15 +10,15 @@ type AnyTree = Box<dyn Any + Send>;
 
 /// The external agents of one tree; they are equal if they are the same objects.
 #[derive(Clone, Default)]
-pub struct Outside(Arc<[(Player, Py<PyAny>)]>);
+pub struct ExternalAgents(Arc<[(Player, Py<PyAny>)]>);
 
-impl Outside {
+impl ExternalAgents {
     pub fn new(agents: &[(Player, Bound<'_, PyAny>)]) -> Self {
         Self(agents.iter().map(|(player, agent)| (*player, agent.clone().unbind())).collect())
     }
 }
 
-impl PartialEq for Outside {
+impl PartialEq for ExternalAgents {
     fn eq(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()
             && self.0.iter().zip(&*other.0).all(|((a, agent), (b, next))| a == b && agent.is(next))
@@ -27,7 +27,7 @@ impl PartialEq for Outside {
 
 /// What the statistics and proofs of a tree depend on; a search with other terms cannot reuse it.
 #[derive(Clone, PartialEq)]
-pub struct Terms {
+pub struct ReuseConditions {
     rules_key: u64,
     num_actions: usize,
     discount: f64,
@@ -36,13 +36,13 @@ pub struct Terms {
     draws_replies: bool,
     /// Proofs are recorded and used only with a solver.
     solver: bool,
-    outside: Outside,
+    external_agents: ExternalAgents,
 }
 
-impl Terms {
-    pub fn of(config: &Config, rules_key: u64, outside: Outside) -> Self {
+impl ReuseConditions {
+    pub fn of(config: &Config, rules_key: u64, external_agents: ExternalAgents) -> Self {
         Self {
-            outside,
+            external_agents,
             rules_key,
             num_actions: config.num_actions,
             discount: config.discount,
@@ -58,8 +58,8 @@ impl Terms {
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct KeptTree {
     tree: Mutex<Option<AnyTree>>,
-    copied: fn(&(dyn Any + Send)) -> Option<AnyTree>,
-    terms: Terms,
+    clone_tree: fn(&(dyn Any + Send)) -> Option<AnyTree>,
+    conditions: ReuseConditions,
     /// Whether its states can be copied without the interpreter.
     is_native: bool,
     /// The number of nodes, as of when it was kept if it has been taken.
@@ -74,14 +74,14 @@ pub struct KeptTree {
 impl KeptTree {
     /// Returns a copy with an equal tree, or without one if it has been taken.
     fn __copy__(&self, py: Python<'_>) -> Self {
-        let copy = || self.tree.lock().ok().and_then(|tree| tree.as_deref().and_then(self.copied));
-        let tree = if self.is_native { py.detach(copy) } else { copy() };
-        Self { tree: Mutex::new(tree), terms: self.terms.clone(), ..*self }
+        let clone = || self.tree.lock().ok().and_then(|tree| tree.as_deref().and_then(self.clone_tree));
+        let tree = if self.is_native { py.detach(clone) } else { clone() };
+        Self { tree: Mutex::new(tree), conditions: self.conditions.clone(), ..*self }
     }
 }
 
 impl KeptTree {
-    pub fn new<S, A>(tree: Tree<S, A>, terms: Terms, is_native: bool) -> Self
+    pub fn new<S, A>(tree: Tree<S, A>, conditions: ReuseConditions, is_native: bool) -> Self
     where
         S: State + Send + 'static,
         A: Agent<S> + Send + 'static,
@@ -89,8 +89,8 @@ impl KeptTree {
         Self {
             num_nodes: tree.nodes.len(),
             root_key: tree.states.first().and_then(|root| root.key().ok()),
-            copied: copied::<Tree<S, A>>,
-            terms,
+            clone_tree: clone_tree::<Tree<S, A>>,
+            conditions,
             is_native,
             tree: Mutex::new(Some(Box::new(tree))),
         }
@@ -101,8 +101,8 @@ impl KeptTree {
         self.tree.lock().ok().and_then(|mut tree| tree.take())
     }
 
-    pub fn terms(&self) -> &Terms {
-        &self.terms
+    pub fn conditions(&self) -> &ReuseConditions {
+        &self.conditions
     }
 
     pub fn num_nodes(&self) -> usize {
@@ -111,6 +111,6 @@ impl KeptTree {
 }
 
 /// Returns a copy of the tree, if it is of this type.
-fn copied<T: Any + Clone + Send>(tree: &(dyn Any + Send)) -> Option<AnyTree> {
+fn clone_tree<T: Any + Clone + Send>(tree: &(dyn Any + Send)) -> Option<AnyTree> {
     tree.downcast_ref::<T>().map(|tree| -> AnyTree { Box::new(tree.clone()) })
 }

@@ -7,6 +7,7 @@ mod chess_packed;
 mod classics;
 mod cross_entropy;
 mod game;
+mod interruption;
 mod kept_tree;
 mod native_game;
 mod options;
@@ -17,7 +18,6 @@ mod python_game;
 mod rollouts;
 mod search;
 mod search_class;
-mod signals;
 mod syzygy;
 
 use pyo3::prelude::*;

@@ -25,15 +25,15 @@ macro_rules! native_game {
 
             #[getter]
             fn active_players<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
-                pyo3::types::PyTuple::new(py, $crate::game::numbered($crate::game::active_players(&self.0)?))
+                pyo3::types::PyTuple::new(py, $crate::game::player_numbers($crate::game::active_players(&self.0)?))
             }
 
             fn legal_actions(&self, player: i64) -> PyResult<Vec<u32>> {
-                $crate::game::legal_actions(&self.0, $crate::game::player(player)?)
+                $crate::game::legal_actions(&self.0, $crate::game::parse_player(player)?)
             }
 
             fn search_actions(&self, player: i64) -> PyResult<Vec<u32>> {
-                $crate::game::search_actions(&self.0, $crate::game::player(player)?)
+                $crate::game::search_actions(&self.0, $crate::game::parse_player(player)?)
             }
 
             fn chances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f32>>> {
@@ -49,7 +49,7 @@ macro_rules! native_game {
             }
 
             fn play(&self, actions: Vec<i64>) -> PyResult<Self> {
-                $crate::game::play(&self.0, &$crate::game::joint(&actions)?).map(Self)
+                $crate::game::play(&self.0, &$crate::game::parse_actions(&actions)?).map(Self)
             }
 
             fn returns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f32>>> {
@@ -87,10 +87,10 @@ macro_rules! native_game {
             #[new]
             fn new(pairs: Vec<(PyRef<'_, $py_state>, i64)>) -> PyResult<Self> {
                 let pairs = pairs.iter().map(|(state, player)| {
-                    let player = $crate::game::seat(&state.0, *player)?;
+                    let player = $crate::game::parse_seat(&state.0, *player)?;
                     Ok((state.0.clone(), player))
                 });
-                $crate::game::pairs(pairs).map(Self)
+                $crate::game::checked_pairs(pairs).map(Self)
             }
 
             #[allow(clippy::type_complexity)]
@@ -114,12 +114,12 @@ macro_rules! native_game {
             }
 
             fn __getitem__<'py>(&self, py: Python<'py>, row: i64) -> PyResult<Bound<'py, PyAny>> {
-                let (state, player) = &self.0[$crate::game::row(row, self.0.len())?];
-                $crate::game::view(py, $py_state(state.clone()), *player)
+                let (state, player) = &self.0[$crate::game::parse_row(row, self.0.len())?];
+                $crate::game::new_view(py, $py_state(state.clone()), *player)
             }
 
             fn take(&self, rows: &Bound<'_, PyAny>) -> PyResult<Self> {
-                $crate::game::take(&self.0, &$crate::game::rows(rows)?).map(Self)
+                $crate::game::take_rows(&self.0, &$crate::game::parse_rows(rows)?).map(Self)
             }
 
             /// Returns the planes of each view, `[N, C, H, W]`, in the first rows of `out` if given.
@@ -172,11 +172,11 @@ macro_rules! native_game {
                 agents: Vec<Option<Bound<'py, PyAny>>>,
                 seed: u64,
                 discount: f64,
-            ) -> PyResult<(Self, $crate::rollouts::Paid<'py>, $crate::rollouts::Scales<'py>)> {
+            ) -> PyResult<(Self, $crate::rollouts::Rewards<'py>, $crate::rollouts::Scales<'py>)> {
                 let binding = $binding;
-                let agents = agents
-                    .iter()
-                    .map(|agent| agent.as_ref().map(|agent| $crate::game::Binding::agent(&binding, agent)).transpose());
+                let agents = agents.iter().map(|agent| {
+                    agent.as_ref().map(|agent| $crate::game::Binding::extract_agent(&binding, agent)).transpose()
+                });
                 let agents: Vec<Option<$agent>> = agents.collect::<PyResult<_>>()?;
                 let (pairs, paid, scales) = $crate::rollouts::roll_out(py, &self.0, plies, &agents, seed, discount)?;
                 Ok((Self(pairs), paid, scales))
@@ -195,7 +195,7 @@ macro_rules! native_game {
                 depth: Option<u32>,
                 discount: f64,
             ) -> PyResult<Vec<$crate::playouts::Arms<'py>>> {
-                let config = $crate::playouts::config(playouts, seconds, exploration, depth, discount)?;
+                let config = $crate::playouts::playout_config(playouts, seconds, exploration, depth, discount)?;
                 $crate::playouts::search_views(py, &self.0, $crate::game::num_players(&self.0), seeds, config)
             }
         }
@@ -205,7 +205,7 @@ macro_rules! native_game {
             type Agent = $agent;
             const IS_NATIVE: bool = true;
 
-            fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<($state, usize)>> {
+            fn extract_views(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<($state, usize)>> {
                 // Packed views know how to become these.
                 let unpacked = match views.getattr_opt("unpacked")? {
                     Some(unpacked) => unpacked.call0()?,
@@ -213,11 +213,11 @@ macro_rules! native_game {
                 };
                 match unpacked.cast::<$py_views>() {
                     Ok(views) => Ok(views.get().0.clone()),
-                    Err(_) => Err($crate::game::no_views(stringify!($py_views), views)),
+                    Err(_) => Err($crate::game::not_views(stringify!($py_views), views)),
                 }
             }
 
-            fn views<'py>(&self, py: Python<'py>, pairs: Vec<($state, usize)>) -> PyResult<Bound<'py, PyAny>> {
+            fn new_views<'py>(&self, py: Python<'py>, pairs: Vec<($state, usize)>) -> PyResult<Bound<'py, PyAny>> {
                 Ok(Bound::new(py, $py_views(pairs))?.into_any())
             }
 
@@ -225,7 +225,7 @@ macro_rules! native_game {
                 moemcts_tree::Observe::rules_key(state)
             }
 
-            fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<$agent> {
+            fn extract_agent(&self, object: &Bound<'_, PyAny>) -> PyResult<$agent> {
                 $extract(object)
             }
         }

@@ -40,8 +40,14 @@ pub fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         ),
         unpruning: option::<Option<(u32, u32, Vec<f64>)>>(options, "unpruning")?
             .map(|(visits, moves, thresholds)| Unpruning { visits, moves, thresholds: thresholds.into() }),
-        early_end: option::<Option<(u32, u32, u32, f64)>>(options, "early_end")?
-            .map(|(simulations, interval, least, tolerance)| EarlyEnd { simulations, interval, least, tolerance }),
+        early_end: option::<Option<(u32, u32, u32, f64)>>(options, "early_end")?.map(
+            |(simulations, interval, min_simulations, tolerance)| EarlyEnd {
+                simulations,
+                interval,
+                min_simulations,
+                tolerance,
+            },
+        ),
         smart_pruning: option::<bool>(options, "smart_pruning")?.then_some(simulations),
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,

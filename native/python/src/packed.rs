@@ -34,7 +34,7 @@ fn gather(data: &[&[u8]], offsets: &[&[i64]], parts: &[i64], rows: &[i64]) -> Re
     starts.push(0);
     let mut total = 0;
     for (&part, &row) in parts.iter().zip(rows) {
-        let piece = find(data, offsets, part, row)
+        let piece = find_row(data, offsets, part, row)
             .ok_or_else(|| format!("expected a row of a part, got row {row} of part {part}"))?;
         total += piece.len();
         pieces.push(piece);
@@ -47,12 +47,12 @@ fn gather(data: &[&[u8]], offsets: &[&[i64]], parts: &[i64], rows: &[i64]) -> Re
     Ok((bytes, starts))
 }
 
-fn find<'a>(data: &[&'a [u8]], offsets: &[&[i64]], part: i64, row: i64) -> Option<&'a [u8]> {
+fn find_row<'a>(data: &[&'a [u8]], offsets: &[&[i64]], part: i64, row: i64) -> Option<&'a [u8]> {
     let part = usize::try_from(part).ok()?;
     let row = usize::try_from(row).ok()?;
-    let ends = offsets.get(part)?;
-    let first = usize::try_from(*ends.get(row)?).ok()?;
-    let last = usize::try_from(*ends.get(row + 1)?).ok()?;
+    let part_offsets = offsets.get(part)?;
+    let first = usize::try_from(*part_offsets.get(row)?).ok()?;
+    let last = usize::try_from(*part_offsets.get(row + 1)?).ok()?;
     data.get(part)?.get(first..last)
 }
 

@@ -1,8 +1,8 @@
 //! Random playouts and playout searches, for native views and for games written in Python.
 
 use crate::game::Binding;
+use crate::interruption::Interruption;
 use crate::python_game::PythonBinding;
-use crate::signals::Signals;
 use moemcts_tree::{playout, playout_search, Arm, Player, Players, PlayoutConfig, Rng, SearchError, State};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -19,7 +19,7 @@ struct Playouts<'a, S> {
     num: u32,
     seed: u64,
     discount: f64,
-    longest: u32,
+    max_plies: u32,
 }
 
 /// Validated arguments of one playout search for each view.
@@ -54,7 +54,7 @@ pub fn search_views<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     config: PlayoutConfig,
 ) -> PyResult<Vec<Arms<'py>>> {
     let searches = PlayoutSearches::new(pairs, num_players, seeds, config)?;
-    Ok(arrays(py, py.detach(|| searches.found())?))
+    Ok(arms_to_arrays(py, py.detach(|| searches.run())?))
 }
 
 impl<'a, S: State<Error: Into<PyErr>>> Playouts<'a, S> {
@@ -64,20 +64,22 @@ impl<'a, S: State<Error: Into<PyErr>>> Playouts<'a, S> {
         num: u32,
         seed: u64,
         discount: f64,
-        longest: u32,
+        max_plies: u32,
     ) -> PyResult<Self> {
         if num == 0 {
             return Err(PyValueError::new_err("expected at least one playout, got 0"));
         }
         check_discount(discount)?;
-        Ok(Self { pairs, num_players, num, seed, discount, longest })
+        Ok(Self { pairs, num_players, num, seed, discount, max_plies })
     }
 
     fn means(&self) -> PyResult<Vec<f32>> {
-        let signals = Signals::default();
+        let interruption = Interruption::default();
         let mut means = Vec::with_capacity(self.pairs.len() * self.num_players);
         for (state, player) in self.pairs {
-            means.extend(self.mean_returns(state, *player, &signals).map_err(|error| signals.error(error))?);
+            means.extend(
+                self.mean_returns(state, *player, &interruption).map_err(|error| interruption.to_exception(error))?,
+            );
         }
         Ok(means)
     }
@@ -86,19 +88,19 @@ impl<'a, S: State<Error: Into<PyErr>>> Playouts<'a, S> {
         &self,
         root: &S,
         player: Player,
-        signals: &Signals,
+        interruption: &Interruption,
     ) -> Result<impl Iterator<Item = f32>, SearchError<S::Error>> {
         let num = self.num;
         let mut rng = Rng::new(self.seed ^ root.key()?.rotate_left(1) ^ (player as u64).rotate_right(1));
         let mut sums = vec![0.0f64; self.num_players];
         let mut values = vec![0.0f64; self.num_players];
         for _ in 0..num {
-            if signals.came() {
+            if interruption.should_stop() {
                 return Err(SearchError::Interrupted);
             }
             let mut state = root.clone();
             let watched = Players::all(self.num_players);
-            playout(&mut state, watched, self.discount, self.longest, &mut values, &mut rng)?;
+            playout(&mut state, watched, self.discount, self.max_plies, &mut values, &mut rng)?;
             sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
         }
         Ok(sums.into_iter().map(move |sum| (sum / f64::from(num)) as f32))
@@ -117,21 +119,21 @@ impl<'a, S: State<Error: Into<PyErr>>> PlayoutSearches<'a, S> {
         Ok(Self { pairs, num_players, seeds, config })
     }
 
-    fn found(&self) -> PyResult<Vec<Vec<Arm>>> {
-        let signals = Signals::default();
-        let stop = || signals.came();
+    fn run(&self) -> PyResult<Vec<Vec<Arm>>> {
+        let interruption = Interruption::default();
+        let stop = || interruption.should_stop();
         let roots = self.pairs.iter().zip(&self.seeds);
         roots
             .map(|((state, player), &seed)| {
                 playout_search(state, *player, self.num_players, &self.config, &mut Rng::new(seed), &stop)
-                    .map_err(|error| signals.error(error))
+                    .map_err(|error| interruption.to_exception(error))
             })
             .collect()
     }
 }
 
-fn arrays(py: Python<'_>, found: Vec<Vec<Arm>>) -> Vec<Arms<'_>> {
-    found
+fn arms_to_arrays(py: Python<'_>, arms_of_roots: Vec<Vec<Arm>>) -> Vec<Arms<'_>> {
+    arms_of_roots
         .into_iter()
         .map(|arms| {
             (
@@ -144,18 +146,18 @@ fn arrays(py: Python<'_>, found: Vec<Vec<Arm>>) -> Vec<Arms<'_>> {
 }
 
 /// Validates the settings that Python passes.
-pub fn config(
+pub fn playout_config(
     playouts: Option<u32>,
     seconds: Option<f64>,
     exploration: Option<f64>,
     depth: Option<u32>,
     discount: f64,
 ) -> PyResult<PlayoutConfig> {
-    let is_bad = |number: Option<f64>| number.is_some_and(|number| !number.is_finite() || number < 0.0);
+    let is_invalid = |number: Option<f64>| number.is_some_and(|number| !number.is_finite() || number < 0.0);
     if playouts.is_none() && seconds.is_none() {
         return Err(PyValueError::new_err("expected a limit: playouts or seconds"));
     }
-    if playouts == Some(0) || depth == Some(0) || is_bad(seconds) || is_bad(exploration) {
+    if playouts == Some(0) || depth == Some(0) || is_invalid(seconds) || is_invalid(exploration) {
         return Err(PyValueError::new_err(format!(
             "expected playouts and depth above 0, seconds and exploration not below, got \
              playouts={playouts:?}, depth={depth:?}, seconds={seconds:?}, exploration={exploration:?}"
@@ -169,7 +171,7 @@ pub fn config(
         exploration,
         depth: depth.unwrap_or(u32::MAX),
         discount,
-        longest: u32::MAX,
+        max_plies: u32::MAX,
     })
 }
 
@@ -187,8 +189,9 @@ pub fn python_playouts<'py>(
     seed: u64,
     discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    let pairs = pairs(views)?;
-    let playouts = Playouts::new(&pairs, checked(num_players)?, num, seed, discount, saturated(longest))?;
+    let pairs = extract_views(views)?;
+    let playouts =
+        Playouts::new(&pairs, check_num_players(num_players)?, num, seed, discount, saturating_u32(longest))?;
     playouts.table(views.py(), playouts.means()?)
 }
 
@@ -209,18 +212,20 @@ pub fn python_playout_search<'py>(
     depth: Option<u32>,
     discount: f64,
 ) -> PyResult<Vec<Arms<'py>>> {
-    let config =
-        PlayoutConfig { longest: saturated(longest), ..config(playouts, seconds, exploration, depth, discount)? };
-    let pairs = pairs(views)?;
-    Ok(arrays(views.py(), PlayoutSearches::new(&pairs, checked(num_players)?, seeds, config)?.found()?))
+    let config = PlayoutConfig {
+        max_plies: saturating_u32(longest),
+        ..playout_config(playouts, seconds, exploration, depth, discount)?
+    };
+    let pairs = extract_views(views)?;
+    Ok(arms_to_arrays(views.py(), PlayoutSearches::new(&pairs, check_num_players(num_players)?, seeds, config)?.run()?))
 }
 
-fn saturated(number: u64) -> u32 {
+fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn pairs(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::State, Player)>> {
-    PythonBinding::new(views.clone().unbind()).pairs(views)
+fn extract_views(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::State, Player)>> {
+    PythonBinding::new(views.clone().unbind()).extract_views(views)
 }
 
 /// Raises ValueError unless the discount is in (0, 1].
@@ -232,7 +237,7 @@ pub fn check_discount(discount: f64) -> PyResult<()> {
 }
 
 /// Returns the number of players; raises ValueError unless it fits into a set of players.
-pub fn checked(num_players: usize) -> PyResult<usize> {
+pub fn check_num_players(num_players: usize) -> PyResult<usize> {
     match num_players {
         1..=Players::MAX => Ok(num_players),
         _ => Err(PyValueError::new_err(format!("expected 1 to {} players, got {num_players}", Players::MAX))),

@@ -1,6 +1,6 @@
 //! Pommerman: rules, states, views and scripted agents, and the replay functions of its tests.
 
-use crate::game::{pack_rows, seat, unpack_rows, PackedRows};
+use crate::game::{pack_rows, parse_seat, unpack_rows, PackedRows};
 use crate::native_game;
 use moemcts_pommerman::planes::PLANE_NAMES;
 use moemcts_pommerman::trace::Trace;
@@ -57,9 +57,9 @@ impl PommermanState {
         bombs: &Bound<'_, PyAny>,
         flames: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (board, items) = (flat::<u8>("board", board)?, flat::<u8>("items", items)?);
-        let (agents, bombs) = (flat::<i8>("agents", agents)?, flat::<i8>("bombs", bombs)?);
-        let flames = flat::<i8>("flames", flames)?;
+        let (board, items) = (flatten::<u8>("board", board)?, flatten::<u8>("items", items)?);
+        let (agents, bombs) = (flatten::<i8>("agents", agents)?, flatten::<i8>("bombs", bombs)?);
+        let flames = flatten::<i8>("flames", flames)?;
         let (num_cells, num_players) = (usize::from(rules.0.board_size).pow(2), rules.0.num_players());
         if (board.len(), items.len(), agents.len()) != (num_cells, num_cells, 6 * num_players) {
             return Err(value_error(format!(
@@ -119,8 +119,8 @@ impl PommermanState {
         }
         let dict = PyDict::new(py);
         dict.set_item("step", self.0.step_count())?;
-        dict.set_item("board", self.map(py, &self.0.board())?)?;
-        dict.set_item("items", self.map(py, &self.0.hidden_items())?)?;
+        dict.set_item("board", self.grid(py, &self.0.board())?)?;
+        dict.set_item("items", self.grid(py, &self.0.hidden_items())?)?;
         dict.set_item("agents", table(py, agents, 6)?)?;
         dict.set_item("bombs", table(py, bombs, 6)?)?;
         dict.set_item("flames", table(py, flames, 3)?)?;
@@ -154,8 +154,8 @@ impl PommermanState {
             return Err(value_error(format!("expected {num_players} actions of 0..=5, got {actions:?}")));
         }
         let mut joint = [0; 4];
-        for (mine, action) in joint.iter_mut().zip(&actions) {
-            *mine = *action as u8;
+        for (slot, action) in joint.iter_mut().zip(&actions) {
+            *slot = *action as u8;
         }
         let mut next = self.0.clone();
         let outcome = next.step(joint);
@@ -164,32 +164,32 @@ impl PommermanState {
 
     /// What `player` observes: the reference's observation dictionary, with its maps as uint8.
     fn observed<'py>(&self, py: Python<'py>, player: i64) -> PyResult<Bound<'py, PyDict>> {
-        let seen = self.0.observation(seat(&self.0, player)?);
+        let observation = self.0.observation(parse_seat(&self.0, player)?);
         let dict = PyDict::new(py);
         for (name, map) in [
-            ("board", &seen.board),
-            ("bomb_blast_strength", &seen.bomb_blast_strength),
-            ("bomb_life", &seen.bomb_life),
-            ("bomb_moving_direction", &seen.bomb_moving_direction),
-            ("flame_life", &seen.flame_life),
+            ("board", &observation.board),
+            ("bomb_blast_strength", &observation.bomb_blast_strength),
+            ("bomb_life", &observation.bomb_life),
+            ("bomb_moving_direction", &observation.bomb_moving_direction),
+            ("flame_life", &observation.flame_life),
         ] {
-            dict.set_item(name, self.map(py, map)?)?;
+            dict.set_item(name, self.grid(py, map)?)?;
         }
-        let listed = |values: &[u8]| PyList::new(py, values.iter().filter(|&&value| value != 0));
-        dict.set_item("position", seen.position)?;
-        dict.set_item("ammo", seen.ammo)?;
-        dict.set_item("blast_strength", seen.blast_strength)?;
-        dict.set_item("can_kick", seen.can_kick)?;
-        dict.set_item("alive", listed(&seen.alive)?)?;
-        dict.set_item("teammate", seen.teammate)?;
-        dict.set_item("enemies", listed(&seen.enemies)?)?;
-        dict.set_item("step_count", seen.step_count)?;
+        let nonzero = |values: &[u8]| PyList::new(py, values.iter().filter(|&&value| value != 0));
+        dict.set_item("position", observation.position)?;
+        dict.set_item("ammo", observation.ammo)?;
+        dict.set_item("blast_strength", observation.blast_strength)?;
+        dict.set_item("can_kick", observation.can_kick)?;
+        dict.set_item("alive", nonzero(&observation.alive)?)?;
+        dict.set_item("teammate", observation.teammate)?;
+        dict.set_item("enemies", nonzero(&observation.enemies)?)?;
+        dict.set_item("step_count", observation.step_count)?;
         Ok(dict)
     }
 
     /// The state as known to `player`: without hidden items, and in fog without anything out of sight.
     fn perceived(&self, player: i64) -> PyResult<Self> {
-        Ok(Self(self.0.perceived(seat(&self.0, player)?)))
+        Ok(Self(self.0.perceived(parse_seat(&self.0, player)?)))
     }
 
     /// The image of the state under a symmetry of the board, 0..8.
@@ -200,7 +200,7 @@ impl PommermanState {
 
     /// Manhattan distance to the nearest living opponent that `player` sees.
     fn nearest_opponent(&self, player: i64) -> PyResult<u8> {
-        Ok(self.0.nearest_opponent(seat(&self.0, player)?))
+        Ok(self.0.nearest_opponent(parse_seat(&self.0, player)?))
     }
 
     fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -234,7 +234,7 @@ impl PommermanState {
 }
 
 impl PommermanState {
-    fn map<'py>(&self, py: Python<'py>, cells: &[u8]) -> PyResult<Bound<'py, PyArray2<u8>>> {
+    fn grid<'py>(&self, py: Python<'py>, cells: &[u8]) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let n = self.0.board_size();
         PyArray1::from_slice(py, &cells[..n * n]).reshape([n, n])
     }
@@ -291,7 +291,7 @@ pub fn pommerman_planes() -> Vec<&'static str> {
 }
 
 /// Returns the elements of an array of any shape in row-major order.
-pub(crate) fn flat<T: Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
+pub(crate) fn flatten<T: Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let array = array
         .cast::<PyArrayDyn<T>>()
         .map_err(|_| value_error(format!("expected {name} as an array of {}", std::any::type_name::<T>())))?;

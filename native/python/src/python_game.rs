@@ -1,6 +1,6 @@
 //! Adapter for games written in Python.
 
-use crate::game::{unlawful, Binding};
+use crate::game::{unlawful_game, Binding};
 use moemcts_tree::{Action, NoAgent, Player, Players, State, CHANCE};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -24,12 +24,12 @@ static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 pub struct PythonState {
     state: Py<PyAny>,
     /// Whether its class overrides `rewards`; the others are not asked.
-    pays: bool,
+    has_rewards: bool,
 }
 
 impl Clone for PythonState {
     fn clone(&self) -> Self {
-        Python::attach(|py| Self { state: self.state.clone_ref(py), pays: self.pays })
+        Python::attach(|py| Self { state: self.state.clone_ref(py), has_rewards: self.has_rewards })
     }
 }
 
@@ -40,19 +40,19 @@ impl State for PythonState {
     fn ply(&self) -> PyResult<u32> {
         Python::attach(|py| {
             let ply = self.state.bind(py).getattr(intern!(py, "ply"))?;
-            ply.extract().map_err(refused(&ply, "a ply, an integer of at least 0"))
+            ply.extract().map_err(unlawful_value(&ply, "a ply, an integer of at least 0"))
         })
     }
 
     fn active_players(&self) -> PyResult<Players> {
         Python::attach(|py| {
             let mut players = Players::NONE;
-            let given = self.state.bind(py).getattr(intern!(py, "active_players"))?;
-            let wanted = "active players, numbers";
-            for player in given.try_iter().map_err(refused(&given, wanted))? {
+            let value = self.state.bind(py).getattr(intern!(py, "active_players"))?;
+            let expected = "active players, numbers";
+            for player in value.try_iter().map_err(unlawful_value(&value, expected))? {
                 let player = player?;
-                let number = player.extract().map_err(refused(&player, wanted))?;
-                players = players.with(crate::game::player(number).map_err(refused(&player, wanted))?);
+                let number = player.extract().map_err(unlawful_value(&player, expected))?;
+                players = players.with(crate::game::parse_player(number).map_err(unlawful_value(&player, expected))?);
             }
             Ok(players)
         })
@@ -68,41 +68,41 @@ impl State for PythonState {
 
     fn play(&mut self, joint: &[Action]) -> PyResult<()> {
         Python::attach(|py| {
-            let before = self.state.bind(py);
-            let after = before.call_method1(intern!(py, "play"), (joint.to_vec(),))?;
-            if after.is(before) {
-                return Err(unlawful(py, PLAYED_IN_PLACE.to_string()));
+            let state = self.state.bind(py);
+            let next_state = state.call_method1(intern!(py, "play"), (joint.to_vec(),))?;
+            if next_state.is(state) {
+                return Err(unlawful_game(py, PLAYED_IN_PLACE.to_string()));
             }
-            if !after.get_type().is(before.get_type()) {
-                self.pays = pays(&after)?;
+            if !next_state.get_type().is(state.get_type()) {
+                self.has_rewards = overrides_rewards(&next_state)?;
             }
-            self.state = after.unbind();
+            self.state = next_state.unbind();
             Ok(())
         })
     }
 
     fn returns(&self, out: &mut [f32]) -> PyResult<()> {
         Python::attach(|py| {
-            let given = self.state.bind(py).call_method0(intern!(py, "returns"))?;
-            write(&given, "returns", out)?;
+            let value = self.state.bind(py).call_method0(intern!(py, "returns"))?;
+            write_numbers(&value, "returns", out)?;
             if out.iter().any(|number| number.abs() > 1.0 + TOLERANCE) {
-                return Err(unlawful(py, format!("expected returns in [-1, 1], the game gave {out:?}")));
+                return Err(unlawful_game(py, format!("expected returns in [-1, 1], the game gave {out:?}")));
             }
             Ok(())
         })
     }
 
     fn rewards(&self, out: &mut [f32]) -> PyResult<()> {
-        if !self.pays {
+        if !self.has_rewards {
             return Ok(());
         }
-        Python::attach(|py| write(&self.state.bind(py).call_method0(intern!(py, "rewards"))?, "rewards", out))
+        Python::attach(|py| write_numbers(&self.state.bind(py).call_method0(intern!(py, "rewards"))?, "rewards", out))
     }
 
     fn chances(&self, out: &mut Vec<f32>) -> PyResult<()> {
         Python::attach(|py| {
             let chances = self.state.bind(py).call_method0(intern!(py, "chances"))?;
-            out.extend(chances.extract::<Vec<f32>>().map_err(refused(&chances, "chances, numbers"))?);
+            out.extend(chances.extract::<Vec<f32>>().map_err(unlawful_value(&chances, "chances, numbers"))?);
             Ok(())
         })
     }
@@ -110,7 +110,7 @@ impl State for PythonState {
     fn is_decided(&self, player: Player) -> PyResult<bool> {
         Python::attach(|py| {
             let is_decided = self.state.bind(py).call_method1(intern!(py, "is_decided"), (player,))?;
-            is_decided.extract().map_err(refused(&is_decided, "whether a player is decided, True or False"))
+            is_decided.extract().map_err(unlawful_value(&is_decided, "whether a player is decided, True or False"))
         })
     }
 
@@ -119,7 +119,7 @@ impl State for PythonState {
             let key = self.state.bind(py).call_method0(intern!(py, "key"))?;
             // Python's `hash` is negative for half of all positions; its 64 bits are reinterpreted.
             let signed = |error| key.extract::<i64>().map(i64::cast_unsigned).map_err(|_| error);
-            key.extract().or_else(signed).map_err(refused(&key, "a 64-bit integer as key"))
+            key.extract().or_else(signed).map_err(unlawful_value(&key, "a 64-bit integer as key"))
         })
     }
 }
@@ -134,10 +134,10 @@ impl PythonState {
         Python::attach(|py| {
             let player = if player == CHANCE { -1 } else { player as i64 };
             let actions = self.state.bind(py).call_method1(method(py), (player,))?;
-            let wanted = "actions, integers of at least 0";
-            for action in actions.try_iter().map_err(refused(&actions, wanted))? {
+            let expected = "actions, integers of at least 0";
+            for action in actions.try_iter().map_err(unlawful_value(&actions, expected))? {
                 let action = action?;
-                out.push(action.extract().map_err(refused(&action, wanted))?);
+                out.push(action.extract().map_err(unlawful_value(&action, expected))?);
             }
             Ok(())
         })
@@ -145,21 +145,21 @@ impl PythonState {
 }
 
 /// Returns whether a state's class overrides `rewards`.
-fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn overrides_rewards(state: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = state.py();
-    let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
+    let default_rewards = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
     let Some(rewards) = state.get_type().getattr_opt(intern!(py, "rewards"))? else {
-        return Err(unlawful(py, format!("expected a position, the game gave {}", shown(state))));
+        return Err(unlawful_game(py, format!("expected a position, the game gave {}", format_value(state))));
     };
-    Ok(!rewards.is(nothing))
+    Ok(!rewards.is(default_rewards))
 }
 
 /// Writes the game's numbers, one per player.
-fn write(given: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> {
-    let wanted = format!("{what} of {} players, all finite numbers", out.len());
-    let numbers: Vec<f32> = given.extract().map_err(refused(given, &wanted))?;
+fn write_numbers(value: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> {
+    let expected = format!("{what} of {} players, all finite numbers", out.len());
+    let numbers: Vec<f32> = value.extract().map_err(unlawful_value(value, &expected))?;
     if numbers.len() != out.len() || numbers.iter().any(|number| !number.is_finite()) {
-        return Err(unlawful(given.py(), format!("expected {wanted}, the game gave {numbers:?}")));
+        return Err(unlawful_game(value.py(), format!("expected {expected}, the game gave {numbers:?}")));
     }
     out.copy_from_slice(&numbers);
     Ok(())
@@ -167,21 +167,21 @@ fn write(given: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> 
 
 /// Returns a function that converts Python's type and value errors about a game's value to UnlawfulGame; other errors
 /// are kept.
-fn refused<'a>(given: &'a Bound<'_, PyAny>, wanted: &'a str) -> impl FnOnce(PyErr) -> PyErr + 'a {
+fn unlawful_value<'a>(value: &'a Bound<'_, PyAny>, expected: &'a str) -> impl FnOnce(PyErr) -> PyErr + 'a {
     move |error| {
-        let py = given.py();
-        let complaints =
+        let py = value.py();
+        let conversion_errors =
             [py.get_type::<PyTypeError>(), py.get_type::<PyOverflowError>(), py.get_type::<PyValueError>()];
-        if !complaints.iter().any(|kind| error.is_instance(py, kind)) {
+        if !conversion_errors.iter().any(|kind| error.is_instance(py, kind)) {
             return error;
         }
-        unlawful(py, format!("expected {wanted}, the game gave {}", shown(given)))
+        unlawful_game(py, format!("expected {expected}, the game gave {}", format_value(value)))
     }
 }
 
 /// Returns the representation of a value in errors.
-fn shown(given: &Bound<'_, PyAny>) -> String {
-    let text = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
+fn format_value(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| value.get_type().to_string(), |text| text.to_string());
     text.chars().take(MAX_SHOWN).collect()
 }
 
@@ -199,17 +199,17 @@ impl Binding for PythonBinding {
     type Agent = NoAgent;
     const IS_NATIVE: bool = false;
 
-    fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(PythonState, Player)>> {
+    fn extract_views(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(PythonState, Player)>> {
         (0..views.len()?)
             .map(|row| {
                 let (state, player): (Bound<'_, PyAny>, Player) = views.get_item(row)?.extract()?;
-                let pays = pays(&state)?;
-                Ok((PythonState { state: state.unbind(), pays }, player))
+                let has_rewards = overrides_rewards(&state)?;
+                Ok((PythonState { state: state.unbind(), has_rewards }, player))
             })
             .collect()
     }
 
-    fn views<'py>(&self, py: Python<'py>, pairs: Vec<(PythonState, Player)>) -> PyResult<Bound<'py, PyAny>> {
+    fn new_views<'py>(&self, py: Python<'py>, pairs: Vec<(PythonState, Player)>) -> PyResult<Bound<'py, PyAny>> {
         let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.state, player)).collect();
         self.0.bind(py).call_method1(intern!(py, "views"), (pairs,))
     }
@@ -218,8 +218,8 @@ impl Binding for PythonBinding {
         0
     }
 
-    fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<NoAgent> {
-        crate::game::no_agent(object)
+    fn extract_agent(&self, object: &Bound<'_, PyAny>) -> PyResult<NoAgent> {
+        crate::game::reject_agent(object)
     }
 }
 

@@ -1,15 +1,15 @@
 //! Truncated rollouts of native views.
 
 use crate::game::num_players;
+use crate::interruption::Interruption;
 use crate::playouts::check_discount;
-use crate::signals::Signals;
-use moemcts_tree::{roll_out as roll_one, Agent, Observe, Player, Rng, SearchError, Worth};
+use moemcts_tree::{roll_out as roll_one, Agent, Observe, Player, Rng, RolloutResult, SearchError};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Each player's rewards on the way, plus the decided return of players with nothing left to evaluate, `[N, P]`.
-pub type Paid<'py> = Bound<'py, PyArray2<f32>>;
+pub type Rewards<'py> = Bound<'py, PyArray2<f32>>;
 
 /// Factor of each player's value of the final position, `[N, P]`; 0 if nothing is left to evaluate.
 pub type Scales<'py> = Bound<'py, PyArray2<f32>>;
@@ -25,7 +25,7 @@ pub fn roll_out<'py, S, A>(
     agents: &[Option<A>],
     seed: u64,
     discount: f64,
-) -> PyResult<(Vec<(S, Player)>, Paid<'py>, Scales<'py>)>
+) -> PyResult<(Vec<(S, Player)>, Rewards<'py>, Scales<'py>)>
 where
     S: Observe<Error: Into<PyErr> + Send> + Send + Sync,
     A: Agent<S> + Sync,
@@ -38,27 +38,27 @@ where
         )));
     }
     check_discount(discount)?;
-    let signals = Signals::default();
-    let rolled: Result<_, SearchError<S::Error>> = py.detach(|| {
+    let interruption = Interruption::default();
+    let results: Result<_, SearchError<S::Error>> = py.detach(|| {
         let mut ends = Vec::with_capacity(pairs.len());
-        let mut paid = Vec::with_capacity(pairs.len() * agents.len());
+        let mut rewards = Vec::with_capacity(pairs.len() * agents.len());
         let mut scales = Vec::with_capacity(pairs.len() * agents.len());
-        let mut worth = Worth::new(agents.len());
+        let mut result = RolloutResult::new(agents.len());
         for (state, player) in pairs {
-            if signals.came() {
+            if interruption.should_stop() {
                 return Err(SearchError::Interrupted);
             }
             let mut rng = Rng::new(seed ^ state.key()?.rotate_left(1) ^ (*player as u64).rotate_right(1));
             let mut state = state.clone();
             let mut agents = agents.to_vec();
-            roll_one(&mut state, *player, plies, &mut agents, discount, &mut worth, &mut rng)?;
+            roll_one(&mut state, *player, plies, &mut agents, discount, &mut result, &mut rng)?;
             ends.push((state, *player));
-            paid.extend(worth.paid.iter().map(|&value| value as f32));
-            scales.extend(worth.scales.iter().map(|&scale| scale as f32));
+            rewards.extend(result.rewards.iter().map(|&value| value as f32));
+            scales.extend(result.scales.iter().map(|&scale| scale as f32));
         }
-        Ok((ends, paid, scales))
+        Ok((ends, rewards, scales))
     });
-    let (ends, paid, scales) = rolled.map_err(|error| signals.error(error))?;
+    let (ends, rewards, scales) = results.map_err(|error| interruption.to_exception(error))?;
     let table = |numbers| PyArray1::from_vec(py, numbers).reshape([pairs.len(), agents.len()]);
-    Ok((ends, table(paid)?, table(scales)?))
+    Ok((ends, table(rewards)?, table(scales)?))
 }

@@ -5,20 +5,20 @@ mod results;
 mod roots;
 
 pub use evaluations::arrays;
-pub use roots::Others;
+pub use roots::OtherAgents;
 
 use crate::game::{search_error, Binding};
-use crate::kept_tree::{KeptTree, Outside, Terms};
+use crate::interruption::Interruption;
+use crate::kept_tree::{ExternalAgents, KeptTree, ReuseConditions};
 use crate::options::{config, option};
-use crate::playouts::checked;
-use crate::signals::Signals;
+use crate::playouts::check_num_players;
 use moemcts_tree::{Player, Search, Tree};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-pub struct Core<B: Binding> {
+pub struct SearchCore<B: Binding> {
     binding: B,
     num_players: usize,
     is_parallel: bool,
@@ -27,13 +27,13 @@ pub struct Core<B: Binding> {
     search: Search<B::State, B::Agent>,
     viewers: Vec<Player>,
     /// The external agents of each tree.
-    outside: Vec<Outside>,
+    external_agents: Vec<ExternalAgents>,
     selected: Range<usize>,
 }
 
-impl<B: Binding> Core<B> {
+impl<B: Binding> SearchCore<B> {
     pub fn new(binding: B, options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let num_players = checked(option(options, "num_players")?)?;
+        let num_players = check_num_players(option(options, "num_players")?)?;
         let config = config(options)?;
         Ok(Self {
             binding,
@@ -42,7 +42,7 @@ impl<B: Binding> Core<B> {
             simulations: config.limits.simulations,
             search: Search::new(config),
             viewers: Vec::new(),
-            outside: Vec::new(),
+            external_agents: Vec::new(),
             selected: 0..0,
         })
     }
@@ -53,21 +53,21 @@ impl<B: Binding> Core<B> {
         SearchOf<B>: Send,
     {
         let search = &mut self.search;
-        let signals = Signals::default();
-        let stop = || signals.came();
-        let selected = match (self.is_parallel && has_threads(), B::IS_NATIVE) {
+        let interruption = Interruption::default();
+        let stop = || interruption.should_stop();
+        let selected = match (self.is_parallel && owns_thread_pool(), B::IS_NATIVE) {
             (true, _) => py.detach(|| search.select_parallel(&stop)),
             (false, true) => py.detach(|| search.select(&stop)),
             (false, false) => search.select(&stop),
         };
-        self.selected = selected.map_err(|error| signals.error(error))?;
+        self.selected = selected.map_err(|error| interruption.to_exception(error))?;
         let pairs = self
             .selected
             .clone()
             .filter_map(|row| self.search.row(row))
             .map(|row| (self.state(row.tree, row.node), row.player))
             .collect();
-        self.binding.views(py, pairs).inspect_err(|_| self.search.fail())
+        self.binding.new_views(py, pairs).inspect_err(|_| self.search.fail())
     }
 
     pub fn rows(&self) -> (usize, usize) {
@@ -83,7 +83,7 @@ impl<B: Binding> Core<B> {
                 trees.push(leaf.tree);
             }
         }
-        Ok((self.binding.views(py, pairs)?, trees))
+        Ok((self.binding.new_views(py, pairs)?, trees))
     }
 
     pub fn reply(&mut self, actions: Vec<u32>) -> PyResult<()> {
@@ -110,20 +110,20 @@ impl<B: Binding> Core<B> {
     {
         self.viewers.clear();
         self.selected = 0..0;
-        let trees = self.search.take().into_iter().zip(std::mem::take(&mut self.outside));
-        trees.map(|(tree, outside)| self.kept(tree, outside)).collect()
+        let trees = self.search.take_trees().into_iter().zip(std::mem::take(&mut self.external_agents));
+        trees.map(|(tree, external_agents)| self.keep_tree(tree, external_agents)).collect()
     }
 
-    fn kept(&self, tree: Tree<B::State, B::Agent>, outside: Outside) -> KeptTree
+    fn keep_tree(&self, tree: Tree<B::State, B::Agent>, external_agents: ExternalAgents) -> KeptTree
     where
         Tree<B::State, B::Agent>: Send,
     {
         let rules_key = tree.states.first().map_or(0, |root| self.binding.rules_key(root));
-        KeptTree::new(tree, self.terms(rules_key, outside), B::IS_NATIVE)
+        KeptTree::new(tree, self.conditions(rules_key, external_agents), B::IS_NATIVE)
     }
 
-    fn terms(&self, rules_key: u64, outside: Outside) -> Terms {
-        Terms::of(&self.search.config, rules_key, outside)
+    fn conditions(&self, rules_key: u64, external_agents: ExternalAgents) -> ReuseConditions {
+        ReuseConditions::of(&self.search.config, rules_key, external_agents)
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {
@@ -132,9 +132,9 @@ impl<B: Binding> Core<B> {
 }
 
 /// Returns whether the thread pool belongs to this process: threads do not survive a fork.
-fn has_threads() -> bool {
-    static OWNER: OnceLock<u32> = OnceLock::new();
-    *OWNER.get_or_init(std::process::id) == std::process::id()
+fn owns_thread_pool() -> bool {
+    static OWNER_ID: OnceLock<u32> = OnceLock::new();
+    *OWNER_ID.get_or_init(std::process::id) == std::process::id()
 }
 
 type SearchOf<B> = Search<<B as Binding>::State, <B as Binding>::Agent>;

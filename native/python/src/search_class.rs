@@ -6,7 +6,7 @@ macro_rules! search_class {
     ($name:ident, $binding:ty, $make:expr) => {
         /// A search of many trees with shared batches; `moemcts.search.Search` wraps it.
         #[pyclass(module = "moemcts._core")]
-        pub struct $name($crate::search::Core<$binding>);
+        pub struct $name($crate::search::SearchCore<$binding>);
 
         #[pymethods]
         impl $name {
@@ -14,7 +14,7 @@ macro_rules! search_class {
             #[new]
             fn new(game: &Bound<'_, PyAny>, options: &Bound<'_, pyo3::types::PyDict>) -> PyResult<Self> {
                 let make: fn(&Bound<'_, PyAny>) -> PyResult<$binding> = $make;
-                $crate::search::Core::new(make(game)?, options).map(Self)
+                $crate::search::SearchCore::new(make(game)?, options).map(Self)
             }
 
             #[pyo3(signature = (roots, seeds, others, kept=None, root_actions=None))]
@@ -22,7 +22,7 @@ macro_rules! search_class {
                 &mut self,
                 roots: &Bound<'_, PyAny>,
                 seeds: Vec<u64>,
-                others: Vec<$crate::search::Others<'_>>,
+                others: Vec<$crate::search::OtherAgents<'_>>,
                 kept: Option<Vec<Option<PyRef<'_, $crate::kept_tree::KeptTree>>>>,
                 root_actions: Option<Vec<Option<Vec<u32>>>>,
             ) -> PyResult<()> {

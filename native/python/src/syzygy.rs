@@ -53,12 +53,12 @@ impl ChessTables {
     /// Returns the result for each viewer, 1, 0 or -1, or NaN if the tables do not determine it, `[N]`.
     fn values<'py>(&self, py: Python<'py>, views: &ChessViews) -> Bound<'py, PyArray1<f32>> {
         let values: Vec<f32> = py.detach(|| {
-            let told = |(state, player): &(moemcts_chess::Chess, usize)| {
+            let value_for = |(state, player): &(moemcts_chess::Chess, usize)| {
                 let value = self.tables.value(state)?;
                 let is_to_move = moemcts_chess::state::player(state.turn()) == *player;
                 Some(if is_to_move { value } else { -value })
             };
-            views.0.iter().map(|view| told(view).unwrap_or(f32::NAN)).collect()
+            views.0.iter().map(|view| value_for(view).unwrap_or(f32::NAN)).collect()
         });
         PyArray1::from_vec(py, values)
     }
@@ -68,6 +68,6 @@ impl ChessTables {
     /// None if a table is missing.
     fn ranked(&self, py: Python<'_>, state: &ChessState) -> Option<Vec<(u32, i8, i32)>> {
         let ranked = py.detach(|| self.tables.ranked(&state.0))?;
-        Some(ranked.into_iter().map(|found| (state.0.action(found.action), found.wdl, found.dtz)).collect())
+        Some(ranked.into_iter().map(|entry| (state.0.action(entry.action), entry.wdl, entry.dtz)).collect())
     }
 }

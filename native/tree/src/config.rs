@@ -101,7 +101,7 @@ pub struct EarlyEnd {
     /// Simulations between two checks.
     pub interval: u32,
     /// Simulations before which no search ends.
-    pub least: u32,
+    pub min_simulations: u32,
     /// The search ends when the L1 distance between the current virtual policy and that of half as many checks is below
     /// this.
     pub tolerance: f64,
@@ -119,17 +119,17 @@ pub struct Exploration {
 }
 
 impl Exploration {
-    const KEPT: u32 = 4096;
+    const TABLE_SIZE: u32 = 4096;
 
     pub fn new(c_init: f64, c_base: f64) -> Self {
         let empty = Self { c_init, c_base, table: [].into() };
-        let table = (0..Self::KEPT).map(|visits| empty.compute(visits)).collect();
+        let table = (0..Self::TABLE_SIZE).map(|visits| empty.compute(visits)).collect();
         Self { table, ..empty }
     }
 
-    pub fn at(&self, visits: u32) -> f64 {
+    pub fn factor(&self, visits: u32) -> f64 {
         match self.table.get(visits as usize) {
-            Some(&scale) => scale,
+            Some(&factor) => factor,
             None => self.compute(visits),
         }
     }

@@ -36,7 +36,7 @@ pub enum SearchError<E> {
     /// A player has more actions than a node can index.
     TooManyActions { player: Player, most: usize },
     /// A game is longer than the maximum length.
-    Endless { longest: u32 },
+    Endless { max_plies: u32 },
     /// The caller asked the search to stop.
     Interrupted,
     /// The search failed earlier, and its trees are incomplete.
@@ -45,7 +45,7 @@ pub enum SearchError<E> {
 
 impl<E> SearchError<E> {
     /// Returns whether the game broke the contract of games.
-    pub fn is_of_the_game(&self) -> bool {
+    pub fn is_contract_violation(&self) -> bool {
         matches!(
             self,
             Self::NoAction(_)
@@ -107,7 +107,7 @@ impl<E> fmt::Display for SearchError<E> {
             Self::TooManyActions { player, most } => {
                 write!(f, "expected at most {most} actions of a player, the game gave player {player} more")
             }
-            Self::Endless { longest } => write!(f, "expected the game to end within max_plies, {longest}, but it goes on"),
+            Self::Endless { max_plies } => write!(f, "expected the game to end within max_plies, {max_plies}, but it goes on"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Failed => write!(f, "expected the search to be reset after an error before it goes on"),
         }

@@ -128,7 +128,10 @@ pub trait State: Clone {
 }
 
 /// Returns the players to move; an error if one of them is not a player of the game.
-pub(crate) fn playing<S: State>(state: &S, num_players: usize) -> Result<Players, SearchError<S::Error>> {
+pub(crate) fn checked_active_players<S: State>(
+    state: &S,
+    num_players: usize,
+) -> Result<Players, SearchError<S::Error>> {
     let active = state.active_players()?;
     let mut unknown = active.without(Players::all(num_players)).without(Players::CHANCE).iter();
     match unknown.next() {
@@ -165,7 +168,7 @@ pub(crate) fn step_discount<S: State>(state: &S, discount: f64) -> Result<f64, S
 }
 
 /// Returns a 64-bit hash of a value.
-pub fn hashed(value: &impl Hash) -> u64 {
+pub fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

@@ -16,10 +16,10 @@ pub mod tree;
 
 pub use config::{Config, EarlyEnd, Exploration, GumbelRoot, Limits, Unpruning};
 pub use error::SearchError;
-pub use game::{hashed, Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
+pub use game::{hash_of, Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
 pub use playout_search::{playout_search, Arm, PlayoutConfig};
 pub use playouts::{playout, Stop};
 pub use rng::Rng;
-pub use rollouts::{roll_out, Worth};
+pub use rollouts::{roll_out, RolloutResult};
 pub use search::Search;
 pub use tree::Tree;

@@ -5,24 +5,24 @@
 #![allow(unsafe_code)]
 
 /// Size of a cache line in bytes.
-pub const LINE: usize = 64;
+pub const CACHE_LINE: usize = 64;
 
 /// Values that share one cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct Line<T, const N: usize>(pub [T; N]);
+pub struct CacheLine<T, const N: usize>(pub [T; N]);
 
 /// Returns the values of all lines as one slice.
-pub fn flat<T, const N: usize>(lines: &[Line<T, N>]) -> &[T] {
-    const { assert!(N > 0 && size_of::<T>() * N == LINE) };
+pub fn flat<T, const N: usize>(lines: &[CacheLine<T, N>]) -> &[T] {
+    const { assert!(N > 0 && size_of::<T>() * N == CACHE_LINE) };
     // SAFETY: a line is as large as its values and has no padding, so `lines` consists of `N` times as many values, all
     // of which are initialised and borrowed for as long as `lines` is.
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * N) }
 }
 
 /// Returns the values of all lines as one mutable slice.
-pub fn flat_mut<T, const N: usize>(lines: &mut [Line<T, N>]) -> &mut [T] {
-    const { assert!(N > 0 && size_of::<T>() * N == LINE) };
+pub fn flat_mut<T, const N: usize>(lines: &mut [CacheLine<T, N>]) -> &mut [T] {
+    const { assert!(N > 0 && size_of::<T>() * N == CACHE_LINE) };
     // SAFETY: as in `flat`; `lines` is borrowed exclusively.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * N) }
 }
@@ -45,7 +45,7 @@ pub fn prefetch<T>(items: &[T], index: usize) {
 /// Large allocations use huge pages, whose addresses are translated faster, requested before they are touched. While
 /// growing, the old and the new memory coexist; use this for what every descent reads.
 #[inline(always)]
-pub fn make_room<T>(items: &mut Vec<T>, num: usize) {
+pub fn reserve<T>(items: &mut Vec<T>, num: usize) {
     if items.capacity() - items.len() < num {
         grow(items, num);
     }
@@ -54,8 +54,8 @@ pub fn make_room<T>(items: &mut Vec<T>, num: usize) {
 /// Returns zeros, in huge pages if there are many: page faults cost more than filling the memory.
 pub fn zeros(num: usize) -> Vec<f32> {
     let mut items = vec![0.0; num];
-    if num * size_of::<f32>() >= MANY {
-        advise(&mut items);
+    if num * size_of::<f32>() >= HUGE_PAGE_THRESHOLD {
+        request_huge_pages(&mut items);
     }
     items
 }
@@ -64,19 +64,19 @@ pub fn zeros(num: usize) -> Vec<f32> {
 #[inline(never)]
 fn grow<T>(items: &mut Vec<T>, num: usize) {
     let size = (items.len() + num).max(2 * items.capacity());
-    if size * size_of::<T>() < MANY {
+    if size * size_of::<T>() < HUGE_PAGE_THRESHOLD {
         items.reserve(num);
         return;
     }
     let mut larger = Vec::with_capacity(size);
-    advise(&mut larger);
+    request_huge_pages(&mut larger);
     larger.append(items);
     *items = larger;
 }
 
 /// Requests huge pages for the whole capacity of a vector.
 #[cfg(target_os = "linux")]
-fn advise<T>(items: &mut Vec<T>) {
+fn request_huge_pages<T>(items: &mut Vec<T>) {
     let size = items.capacity() * size_of::<T>();
     let start = items.as_mut_ptr() as usize;
     let first = start.next_multiple_of(HUGE_PAGE);
@@ -89,13 +89,13 @@ fn advise<T>(items: &mut Vec<T>) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise<T>(_: &mut Vec<T>) {}
+fn request_huge_pages<T>(_: &mut Vec<T>) {}
 
 #[cfg(target_os = "linux")]
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Size in bytes below which huge pages are not worth it.
-const MANY: usize = 2 << 20;
+const HUGE_PAGE_THRESHOLD: usize = 2 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -103,11 +103,11 @@ mod tests {
 
     #[test]
     fn lines_are_a_plain_array_of_their_values() {
-        let mut lines: Vec<Line<u64, 8>> = (0..5).map(|i| Line([i; 8])).collect();
+        let mut lines: Vec<CacheLine<u64, 8>> = (0..5).map(|i| CacheLine([i; 8])).collect();
         flat_mut(&mut lines)[17] = 99;
         let expected: Vec<u64> = (0..40).map(|i| if i == 17 { 99 } else { i / 8 }).collect();
         assert_eq!(flat(&lines), expected);
-        assert_eq!(flat(&lines).as_ptr() as usize % LINE, 0);
+        assert_eq!(flat(&lines).as_ptr() as usize % CACHE_LINE, 0);
         assert!(flat::<u64, 8>(&[]).is_empty());
     }
 
@@ -115,7 +115,7 @@ mod tests {
     fn a_vector_that_grows_through_huge_pages_keeps_what_it_holds() {
         let mut items: Vec<u64> = Vec::new();
         for i in 0..3_000_000 {
-            make_room(&mut items, 1);
+            reserve(&mut items, 1);
             items.push(i);
         }
         assert!(items.iter().copied().eq(0..3_000_000));

@@ -1,8 +1,8 @@
 //! Searches that need only the rules: flat Monte Carlo and UCT.
 
 use crate::error::SearchError;
-use crate::game::{playing, step_discount, Action, Player, Players, State, CHANCE};
-use crate::playouts::{settled, Scratch, Stop};
+use crate::game::{checked_active_players, step_discount, Action, Player, Players, State, CHANCE};
+use crate::playouts::{undiscounted_players, Scratch, Stop};
 use crate::rng::Rng;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub struct PlayoutConfig {
     /// Discount factor per step.
     pub discount: f64,
     /// Maximum length of a game in steps; a longer one is an error.
-    pub longest: u32,
+    pub max_plies: u32,
 }
 
 /// Statistics of one root action, from the point of view of the player who chooses it.
@@ -58,10 +58,10 @@ pub fn playout_search<S: State>(
         num_players,
         nodes: Vec::new(),
         children: HashMap::new(),
-        scratch: Scratch::new(config.longest),
-        way: Way::default(),
+        scratch: Scratch::new(config.max_plies),
+        path: Path::default(),
     };
-    tree.nodes.push(tree.node(root, 0, config)?);
+    tree.nodes.push(tree.new_node(root, 0, config)?);
     for number in 0..config.playouts {
         // At least one playout is made, whatever the time limit.
         if number > 0 && config.time.is_some_and(|limit| started.elapsed() >= limit) {
@@ -70,7 +70,7 @@ pub fn playout_search<S: State>(
         if stop() {
             return Err(SearchError::Interrupted);
         }
-        tree.run(root.clone(), config, rng)?;
+        tree.run_playout(root.clone(), config, rng)?;
     }
     let arms = tree.nodes.swap_remove(0).seats.into_iter().find(|seat| seat.player == player);
     arms.map(|seat| seat.arms).ok_or(SearchError::NoAction(player))
@@ -85,7 +85,7 @@ struct Seat {
 struct Node {
     seats: Vec<Seat>,
     /// The child of each arm, if there is a single seat; other children are in the tree's table.
-    behind: Vec<u32>,
+    arm_children: Vec<u32>,
     visits: u32,
     is_chance: bool,
 }
@@ -94,7 +94,7 @@ const NONE: u32 = u32::MAX;
 
 /// The path of a playout: nodes, chosen arms, and the rewards and discount factors of the steps between them.
 #[derive(Default)]
-struct Way {
+struct Path {
     nodes: Vec<u32>,
     /// One per seat and node.
     chosen: Vec<usize>,
@@ -111,55 +111,62 @@ struct Tree {
     nodes: Vec<Node>,
     children: HashMap<(u32, Vec<Action>), u32>,
     scratch: Scratch,
-    way: Way,
+    path: Path,
 }
 
 impl Tree {
     /// Makes one playout: selects by statistics, adds a node, plays to the end at random and backs up the values.
-    fn run<S: State>(
+    fn run_playout<S: State>(
         &mut self,
         mut state: S,
         config: &PlayoutConfig,
         rng: &mut Rng,
     ) -> Result<(), SearchError<S::Error>> {
-        self.way.clear();
+        self.path.clear();
         let mut index = 0;
         loop {
             let node = &self.nodes[index as usize];
             if node.seats.is_empty() && !node.is_chance {
                 break;
             }
-            let first = self.way.chosen.len();
-            self.way.chosen.extend(node.seats.iter().map(|seat| choose(seat, node.visits, config, rng)));
-            let chosen = &self.way.chosen[first..];
-            let of = |player: Player| {
+            let first = self.path.chosen.len();
+            self.path.chosen.extend(node.seats.iter().map(|seat| select_arm(seat, node.visits, config, rng)));
+            let chosen = &self.path.chosen[first..];
+            let chosen_action = |player: Player| {
                 let mut seats = node.seats.iter().zip(chosen);
-                seats.find(|(seat, _)| seat.player == player).map(|(seat, &choice)| seat.arms[choice].action)
+                seats.find(|(seat, _)| seat.player == player).map(|(seat, &slot)| seat.arms[slot].action)
             };
-            self.scratch.draw_joint(&state, state.active_players()?, of, rng)?;
-            let settled = settled(&state, self.num_players, config.discount)?;
+            self.scratch.sample_joint(&state, state.active_players()?, chosen_action, rng)?;
+            let undiscounted = undiscounted_players(&state, self.num_players, config.discount)?;
             state.play(&self.scratch.joint)?;
-            self.way.nodes.push(index);
-            self.way.note(&state, settled, self.num_players, config)?;
-            let depth = self.way.nodes.len() as u32;
+            self.path.nodes.push(index);
+            self.path.record_step(&state, undiscounted, self.num_players, config)?;
+            let depth = self.path.nodes.len() as u32;
             if depth >= config.depth {
                 break;
             }
-            let child = self.child(index, self.way.chosen[first..].first().copied());
+            let child = self.child(index, self.path.chosen[first..].first().copied());
             if child != NONE {
                 index = child;
                 continue;
             }
-            let grown = self.node(&state, depth, config)?;
-            self.link(index, self.way.chosen[first..].first().copied());
-            self.nodes.push(grown);
+            let new_node = self.new_node(&state, depth, config)?;
+            self.link(index, self.path.chosen[first..].first().copied());
+            self.nodes.push(new_node);
             break;
         }
         let watched = if config.depth == 1 { Players::one(self.player) } else { Players::all(self.num_players) };
-        let Way { nodes, chosen, rewards, factors, values } = &mut self.way;
+        let values = &mut self.path.values;
         values.clear();
         values.resize(self.num_players, 0.0);
         self.scratch.playout(&mut state, watched, config.discount, values, rng)?;
+        self.backup::<S>(config);
+        Ok(())
+    }
+
+    /// Adds the values of the playout to the arms chosen on its path, the last node first.
+    fn backup<S: State>(&mut self, config: &PlayoutConfig) {
+        let Path { nodes, chosen, rewards, factors, values } = &mut self.path;
         let mut chosen = chosen.as_slice();
         for (step, &index) in nodes.iter().enumerate().rev() {
             let players = step * self.num_players..(step + 1) * self.num_players;
@@ -171,39 +178,38 @@ impl Tree {
             }
             let node = &mut self.nodes[index as usize];
             node.visits += 1;
-            let (before, choices) = chosen.split_at(chosen.len() - node.seats.len());
+            let (before, slots) = chosen.split_at(chosen.len() - node.seats.len());
             chosen = before;
-            for (seat, &choice) in node.seats.iter_mut().zip(choices) {
-                seat.arms[choice].visits += 1;
-                seat.arms[choice].value_sum += values[seat.player];
+            for (seat, &slot) in node.seats.iter_mut().zip(slots) {
+                seat.arms[slot].visits += 1;
+                seat.arms[slot].value_sum += values[seat.player];
             }
         }
-        Ok(())
     }
 
     /// Returns the child of a node reached by the joint action just played, or `NONE` if there is none yet.
-    fn child(&self, node: u32, choice: Option<usize>) -> u32 {
-        match (choice, self.nodes[node as usize].behind.as_slice()) {
-            (Some(choice), behind @ [_, ..]) => behind[choice],
+    fn child(&self, node: u32, slot: Option<usize>) -> u32 {
+        match (slot, self.nodes[node as usize].arm_children.as_slice()) {
+            (Some(slot), arm_children @ [_, ..]) => arm_children[slot],
             _ => self.children.get(&(node, self.scratch.joint.clone())).copied().unwrap_or(NONE),
         }
     }
 
     /// Links the node to be added next to the joint action just played.
-    fn link(&mut self, node: u32, choice: Option<usize>) {
+    fn link(&mut self, node: u32, slot: Option<usize>) {
         let child = self.nodes.len() as u32;
-        match (choice, self.nodes[node as usize].behind.as_mut_slice()) {
-            (Some(choice), behind @ [_, ..]) => behind[choice] = child,
+        match (slot, self.nodes[node as usize].arm_children.as_mut_slice()) {
+            (Some(slot), arm_children @ [_, ..]) => arm_children[slot] = child,
             _ => drop(self.children.insert((node, self.scratch.joint.clone()), child)),
         }
     }
 
-    fn node<S: State>(&self, state: &S, depth: u32, config: &PlayoutConfig) -> Result<Node, SearchError<S::Error>> {
+    fn new_node<S: State>(&self, state: &S, depth: u32, config: &PlayoutConfig) -> Result<Node, SearchError<S::Error>> {
         let mut seats = Vec::new();
         let is_below = depth < config.depth;
-        let players = playing(state, self.num_players)?;
+        let players = checked_active_players(state, self.num_players)?;
         let is_chance = is_below && players.contains(CHANCE);
-        for player in players.iter().filter(|&player| is_below && !is_chance && self.chooses(player, config)) {
+        for player in players.iter().filter(|&player| is_below && !is_chance && self.has_statistics(player, config)) {
             let mut actions = Vec::new();
             state.search_actions(player, &mut actions)?;
             if actions.is_empty() {
@@ -212,19 +218,19 @@ impl Tree {
             let arms = actions.into_iter().map(|action| Arm { action, visits: 0, value_sum: 0.0 }).collect();
             seats.push(Seat { player, arms });
         }
-        let behind = match (seats.as_slice(), players.len()) {
+        let arm_children = match (seats.as_slice(), players.len()) {
             ([only], 1) => vec![NONE; only.arms.len()],
             _ => Vec::new(),
         };
-        Ok(Node { seats, behind, visits: 0, is_chance })
+        Ok(Node { seats, arm_children, visits: 0, is_chance })
     }
 
-    fn chooses(&self, player: Player, config: &PlayoutConfig) -> bool {
+    fn has_statistics(&self, player: Player, config: &PlayoutConfig) -> bool {
         config.depth > 1 || player == self.player
     }
 }
 
-impl Way {
+impl Path {
     fn clear(&mut self) {
         self.nodes.clear();
         self.chosen.clear();
@@ -232,11 +238,11 @@ impl Way {
         self.factors.clear();
     }
 
-    /// Records the rewards of the step into a state, and the discount factors for players not `settled` before it.
-    fn note<S: State>(
+    /// Records the rewards of the step into a state, and the discount factors for players not `undiscounted` before it.
+    fn record_step<S: State>(
         &mut self,
         state: &S,
-        settled: Players,
+        undiscounted: Players,
         num_players: usize,
         config: &PlayoutConfig,
     ) -> Result<(), SearchError<S::Error>> {
@@ -247,14 +253,15 @@ impl Way {
         }
         if config.discount != 1.0 {
             let factor = step_discount(state, config.discount)?;
-            self.factors.extend((0..num_players).map(|player| if settled.contains(player) { 1.0 } else { factor }));
+            self.factors
+                .extend((0..num_players).map(|player| if undiscounted.contains(player) { 1.0 } else { factor }));
         }
         Ok(())
     }
 }
 
 /// Returns the arm to play: a random least visited one until all have been tried, then the one with the highest bound.
-fn choose(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> usize {
+fn select_arm(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> usize {
     let least = seat.arms.iter().map(|arm| arm.visits).min().unwrap_or(0);
     let Some(exploration) = config.exploration.filter(|_| least > 0) else {
         // Sampled rather than in order: seats in lockstep would never try most joint actions.

@@ -6,16 +6,16 @@ use crate::playouts::Scratch;
 use crate::rng::Rng;
 
 /// The result of a rollout for each player, relative to its start.
-pub struct Worth {
+pub struct RolloutResult {
     /// Rewards on the way, plus the decided return of players with nothing left to evaluate.
-    pub paid: Vec<f64>,
+    pub rewards: Vec<f64>,
     /// Factor of the value of the final position; 0 for players with nothing left to evaluate.
     pub scales: Vec<f64>,
 }
 
-impl Worth {
+impl RolloutResult {
     pub fn new(num_players: usize) -> Self {
-        Self { paid: vec![0.0; num_players], scales: vec![0.0; num_players] }
+        Self { rewards: vec![0.0; num_players], scales: vec![0.0; num_players] }
     }
 }
 
@@ -29,23 +29,23 @@ pub fn roll_out<S: State, A: Agent<S>>(
     plies: u32,
     agents: &mut [Option<A>],
     discount: f64,
-    worth: &mut Worth,
+    result: &mut RolloutResult,
     rng: &mut Rng,
 ) -> Result<(), SearchError<S::Error>> {
     let mut scratch = Scratch::new(u32::MAX);
     let mut replies = vec![None; agents.len()];
-    let Worth { paid, scales } = worth;
-    scratch.begin(paid);
-    for played in 0.. {
+    let RolloutResult { rewards, scales } = result;
+    scratch.reset(rewards);
+    for ply in 0.. {
         let players = state.active_players()?;
         if !players.contains(viewer) && (players.is_empty() || state.is_decided(viewer)?) {
-            scratch.end(state, Players::all(paid.len()), paid)?;
+            scratch.add_returns(state, Players::all(rewards.len()), rewards)?;
             break;
         }
-        if played >= plies && players.contains(viewer) {
-            let settled = decided(state, Players::all(paid.len()))?;
-            if !settled.is_empty() {
-                scratch.end(state, settled, paid)?;
+        if ply >= plies && players.contains(viewer) {
+            let decided_players = decided(state, Players::all(rewards.len()))?;
+            if !decided_players.is_empty() {
+                scratch.add_returns(state, decided_players, rewards)?;
             }
             break;
         }
@@ -54,8 +54,8 @@ pub fn roll_out<S: State, A: Agent<S>>(
                 replies[player] = Some(agent.act(state, player, rng)?);
             }
         }
-        scratch.draw_joint(state, players, |player| replies.get(player).copied().flatten(), rng)?;
-        scratch.step(state, discount, paid)?;
+        scratch.sample_joint(state, players, |player| replies.get(player).copied().flatten(), rng)?;
+        scratch.play_step(state, discount, rewards)?;
     }
     scales.copy_from_slice(&scratch.scales);
     Ok(())

@@ -5,23 +5,23 @@ use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
 use crate::playouts::Stop;
 use crate::rng::Rng;
-use crate::tree::{Descent, NodeId, Progress, Status, Tree, Way, ROOT};
+use crate::tree::{Cursor, Descent, NodeId, Progress, Status, Tree, ROOT};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Interval at which a thread that waits for workers polls `stop`.
-const LOOK: Duration = Duration::from_millis(50);
+/// Interval at which the calling thread polls `stop` while it waits for workers.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of trees descended in an interleaved way: as many as the memory system serves in parallel, few enough for the
 /// L1 cache.
-const AT_ONCE: usize = 8;
+const NUM_INTERLEAVED: usize = 8;
 
 /// Total number of nodes from which trees are interleaved; smaller trees stay in cache, where interleaving costs more
 /// than it gains.
-const MANY_NODES: usize = 8192;
+const MIN_NODES_TO_INTERLEAVE: usize = 8192;
 
 /// One pending evaluation of a leaf.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub struct Row {
 
 /// A leaf that waits for replies of external players.
 #[derive(Clone, Copy, Debug)]
-pub struct Awaiting {
+pub struct WaitingLeaf {
     pub tree: u32,
     pub node: NodeId,
     pub players: Players,
@@ -45,7 +45,7 @@ pub struct Search<S, A> {
     pub trees: Vec<Tree<S, A>>,
     rows: Vec<Option<Row>>,
     outstanding: usize,
-    pub awaiting: Vec<Awaiting>,
+    pub awaiting: Vec<WaitingLeaf>,
     started: Instant,
     pub num_batches: u64,
     pub num_rows: u64,
@@ -77,13 +77,13 @@ impl<S: State, A: Agent<S>> Search<S, A> {
             tree.num_scouts = 0;
             tree.depth_sum = 0;
             tree.max_depth = 0;
-            tree.forget_foreseen();
-            tree.renumber(&self.config);
+            tree.reset_early_end();
+            tree.reset_proof_numbers(&self.config);
             if tree.nodes[ROOT as usize].status == Status::Expanded {
                 tree.add_noise(&self.config);
             }
         }
-        self.take();
+        self.take_trees();
         self.trees = trees;
         self.num_batches = 0;
         self.num_rows = 0;
@@ -96,7 +96,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     }
 
     /// Returns the trees; the search is empty afterwards and has nothing pending.
-    pub fn take(&mut self) -> Vec<Tree<S, A>> {
+    pub fn take_trees(&mut self) -> Vec<Tree<S, A>> {
         self.rows.clear();
         self.awaiting.clear();
         self.outstanding = 0;
@@ -111,41 +111,41 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         let num_nodes: usize = self.trees.iter().map(|tree| tree.nodes.len()).sum();
         let leaves = if self.has_failed {
             Err(SearchError::Failed)
-        } else if self.trees.len() > 1 && num_nodes >= MANY_NODES {
-            self.collect_in_turns(stop)
+        } else if self.trees.len() > 1 && num_nodes >= MIN_NODES_TO_INTERLEAVE {
+            self.collect_interleaved(stop)
         } else {
             let Self { config, trees, started, .. } = self;
-            trees.iter_mut().map(|tree| collect(tree, config, *started, stop)).collect()
+            trees.iter_mut().map(|tree| collect_leaves(tree, config, *started, stop)).collect()
         };
-        self.noted(leaves)
+        self.record_leaves(leaves)
     }
 
     /// Collects the leaves of all trees, a few trees at a time; the result is the same as one by one.
     ///
     /// Each step of a descent waits for memory, and steps in other trees hide that latency.
-    fn collect_in_turns(&mut self, stop: Stop<'_>) -> Result<Vec<Vec<Descent>>, SearchError<S::Error>> {
+    fn collect_interleaved(&mut self, stop: Stop<'_>) -> Result<Vec<Vec<Descent>>, SearchError<S::Error>> {
         let Self { config, trees, started, .. } = self;
         let mut leaves: Vec<Vec<Descent>> = Vec::new();
         leaves.resize_with(trees.len(), Vec::new);
-        let mut following = trees.iter_mut().enumerate();
-        let mut begin = || -> Result<_, SearchError<S::Error>> {
-            following.next().map(|(i, tree)| Ok((i, Collection::begin(tree, config)?))).transpose()
+        let mut remaining = trees.iter_mut().enumerate();
+        let mut start_next = || -> Result<_, SearchError<S::Error>> {
+            remaining.next().map(|(i, tree)| Ok((i, LeafCollector::new(tree, config)?))).transpose()
         };
-        let mut lanes = Vec::with_capacity(AT_ONCE);
-        while lanes.len() < AT_ONCE {
-            let Some(lane) = begin()? else { break };
+        let mut lanes = Vec::with_capacity(NUM_INTERLEAVED);
+        while lanes.len() < NUM_INTERLEAVED {
+            let Some(lane) = start_next()? else { break };
             lanes.push(lane);
         }
         while !lanes.is_empty() {
             let mut at = 0;
             while at < lanes.len() {
-                let (tree, collection) = &mut lanes[at];
-                if collection.go_on(Tree::step, config, *started, stop)? {
+                let (tree, collector) = &mut lanes[at];
+                if collector.advance(Tree::step_descent, config, *started, stop)? {
                     at += 1;
                     continue;
                 }
-                leaves[*tree] = std::mem::take(&mut collection.leaves);
-                match begin()? {
+                leaves[*tree] = std::mem::take(&mut collector.leaves);
+                match start_next()? {
                     Some(lane) => lanes[at] = lane,
                     None => drop(lanes.swap_remove(at)),
                 }
@@ -173,24 +173,25 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         let started = self.started;
         let trees = &mut self.trees;
         let is_stopped = AtomicBool::new(false);
-        let stops = || is_stopped.load(Ordering::Relaxed);
-        let (found, finds) = mpsc::channel();
+        let stop_workers = || is_stopped.load(Ordering::Relaxed);
+        let (sender, receiver) = mpsc::channel();
         let leaves: Result<Vec<_>, _> = rayon::in_place_scope(|scope| {
             scope.spawn(|_| {
-                let leaves = trees.par_iter_mut().map(|tree| collect(tree, config, started, &stops)).collect();
+                let leaves =
+                    trees.par_iter_mut().map(|tree| collect_leaves(tree, config, started, &stop_workers)).collect();
                 // The send fails only if the receiving thread has panicked.
-                let _ = found.send(leaves);
+                let _ = sender.send(leaves);
             });
             loop {
-                match finds.recv_timeout(LOOK) {
-                    Ok(_) if stops() => return Err(SearchError::Interrupted),
+                match receiver.recv_timeout(STOP_POLL_INTERVAL) {
+                    Ok(_) if stop_workers() => return Err(SearchError::Interrupted),
                     Ok(leaves) => return leaves,
                     Err(RecvTimeoutError::Timeout) => is_stopped.store(stop(), Ordering::Relaxed),
                     Err(RecvTimeoutError::Disconnected) => return Err(SearchError::Interrupted),
                 }
             }
         });
-        self.noted(leaves)
+        self.record_leaves(leaves)
     }
 
     pub fn row(&self, row: usize) -> Option<&Row> {
@@ -206,38 +207,38 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         let mut actions = actions.iter().copied();
         for leaf in std::mem::take(&mut self.awaiting) {
             let replies: Vec<_> = leaf.players.iter().zip(&mut actions).collect();
-            self.trees[leaf.tree as usize].reply(leaf.node, &replies);
+            self.trees[leaf.tree as usize].set_replies(leaf.node, &replies);
         }
         Ok(())
     }
 
     /// Backs up the evaluation of one row; `logits` maps an action to its logit.
-    pub fn receive(
+    pub fn add_evaluation(
         &mut self,
         row: usize,
         logits: impl Fn(Action) -> f32,
         value: &[f32],
     ) -> Result<(), SearchError<S::Error>> {
-        let Some(found) = self.rows.get_mut(row).and_then(Option::take) else {
+        let Some(pending) = self.rows.get_mut(row).and_then(Option::take) else {
             return Err(SearchError::Row(row));
         };
         self.outstanding -= 1;
-        let tree = &mut self.trees[found.tree as usize];
-        let received = tree.receive(found.node, found.seat, row, logits, value, &self.config);
+        let tree = &mut self.trees[pending.tree as usize];
+        let received = tree.add_evaluation(pending.node, pending.seat, row, logits, value, &self.config);
         self.has_failed |= received.is_err();
         received
     }
 
     /// Records new leaves and assigns their rows; on an error, marks the search as failed.
-    fn noted(
+    fn record_leaves(
         &mut self,
         leaves: Result<Vec<Vec<Descent>>, SearchError<S::Error>>,
     ) -> Result<Range<usize>, SearchError<S::Error>> {
         self.has_failed |= leaves.is_err();
-        Ok(self.note(leaves?))
+        Ok(self.assign_rows(leaves?))
     }
 
-    fn note(&mut self, leaves: Vec<Vec<Descent>>) -> Range<usize> {
+    fn assign_rows(&mut self, leaves: Vec<Vec<Descent>>) -> Range<usize> {
         if self.outstanding == 0 {
             self.rows.clear();
         }
@@ -245,12 +246,12 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         for (t, (tree, nodes)) in self.trees.iter().zip(leaves).enumerate() {
             for descent in nodes {
                 let (node, players) = match descent {
-                    Descent::Leaf(node) => (node, tree.awaited(node)),
-                    Descent::Suspended(node) => (node, tree.outside(node)),
+                    Descent::Leaf(node) => (node, tree.awaited_players(node)),
+                    Descent::Suspended(node) => (node, tree.external_players(node)),
                     Descent::Terminal | Descent::Collision => continue,
                 };
                 if !players.is_empty() {
-                    self.awaiting.push(Awaiting { tree: t as u32, node, players });
+                    self.awaiting.push(WaitingLeaf { tree: t as u32, node, players });
                 }
                 if matches!(descent, Descent::Suspended(_)) {
                     continue;
@@ -269,35 +270,36 @@ impl<S: State, A: Agent<S>> Search<S, A> {
 }
 
 /// Returns one tree's leaves of a batch, and its descents that wait for replies.
-fn collect<S: State, A: Agent<S>>(
+fn collect_leaves<S: State, A: Agent<S>>(
     tree: &mut Tree<S, A>,
     config: &Config,
     started: Instant,
     stop: Stop<'_>,
 ) -> Result<Vec<Descent>, SearchError<S::Error>> {
-    let mut collection = Collection::begin(tree, config)?;
-    let to_its_end = |tree: &mut Tree<S, A>, way, config: &Config| tree.finish_descent(way, config).map(Progress::Done);
-    while collection.go_on(to_its_end, config, started, stop)? {}
-    Ok(collection.leaves)
+    let mut collector = LeafCollector::new(tree, config)?;
+    let finish_descent =
+        |tree: &mut Tree<S, A>, cursor, config: &Config| tree.finish_descent(cursor, config).map(Progress::Done);
+    while collector.advance(finish_descent, config, started, stop)? {}
+    Ok(collector.leaves)
 }
 
 /// One tree's share of a batch while it is being collected.
-struct Collection<'a, S, A> {
+struct LeafCollector<'a, S, A> {
     tree: &'a mut Tree<S, A>,
     leaves: Vec<Descent>,
     num_descents: u32,
-    way: Option<Way>,
+    cursor: Option<Cursor>,
     /// The tree's generator before the current descent.
     rng: Rng,
     /// Whether a descent hit a pending leaf, which ends the batch.
     has_collided: bool,
 }
 
-impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
-    fn begin(tree: &'a mut Tree<S, A>, config: &Config) -> Result<Self, SearchError<S::Error>> {
+impl<'a, S: State, A: Agent<S>> LeafCollector<'a, S, A> {
+    fn new(tree: &'a mut Tree<S, A>, config: &Config) -> Result<Self, SearchError<S::Error>> {
         let (mut leaves, mut has_collided) = (Vec::new(), false);
         while !has_collided {
-            match tree.resume(config)? {
+            match tree.resume_descent(config)? {
                 Some(Descent::Terminal) => {}
                 Some(Descent::Collision) => has_collided = true,
                 Some(descent) => leaves.push(descent),
@@ -305,28 +307,28 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
             }
         }
         let rng = tree.rng.clone();
-        Ok(Self { tree, leaves, num_descents: 0, way: None, rng, has_collided })
+        Ok(Self { tree, leaves, num_descents: 0, cursor: None, rng, has_collided })
     }
 
-    /// Starts a descent or advances the current one by one `advance`; returns whether there is more to do.
+    /// Starts a descent or advances the current one by one `step`; returns whether there is more to do.
     #[inline]
-    fn go_on(
+    fn advance(
         &mut self,
-        advance: impl Fn(&mut Tree<S, A>, Way, &Config) -> Result<Progress, SearchError<S::Error>>,
+        step: impl Fn(&mut Tree<S, A>, Cursor, &Config) -> Result<Progress, SearchError<S::Error>>,
         config: &Config,
         started: Instant,
         stop: Stop<'_>,
     ) -> Result<bool, SearchError<S::Error>> {
-        let progress = match self.way.take() {
-            Some(way) => advance(self.tree, way, config)?,
+        let progress = match self.cursor.take() {
+            Some(cursor) => step(self.tree, cursor, config)?,
             None if self.has_collided || self.is_over(config, started, stop)? => return Ok(false),
             None => {
                 self.rng.clone_from(&self.tree.rng);
-                self.tree.descend(config)?
+                self.tree.start_descent(config)?
             }
         };
         match progress {
-            Progress::Under(way) => self.way = Some(way),
+            Progress::Ongoing(cursor) => self.cursor = Some(cursor),
             Progress::Done(Descent::Terminal) => {}
             Progress::Done(Descent::Collision) => {
                 // The next batch starts with the random state of this descent. If it sampled again, outcomes and

@@ -2,8 +2,8 @@
 
 mod descend;
 mod edges;
+mod expand;
 mod foresight;
-mod grow;
 mod gumbel;
 mod lines;
 mod moves;
@@ -16,7 +16,7 @@ mod select;
 mod solver;
 mod update;
 
-pub use descend::{Descent, Progress, Way};
+pub use descend::{Cursor, Descent, Progress};
 pub use lines::{Arm, Line};
 pub use node::{Node, NodeId, Seat, Status, NONE, ROOT};
 
@@ -52,7 +52,7 @@ pub struct Tree<S, A> {
     /// Each node's own evaluation, or its result if it is terminal or proven; `num_players` per node.
     pub values: Vec<f32>,
     /// Proof numbers and visit counts of scouting descents, per node; empty if nothing can be proven.
-    prospects: Vec<proof::Prospect>,
+    proof_statistics: Vec<proof::ProofStatistics>,
     pub num_players: usize,
     pub searched: Players,
     /// Players played by native agents.
@@ -71,11 +71,11 @@ pub struct Tree<S, A> {
     pub max_depth: u32,
     /// Actions and original priors of the root's seats before noise, in ascending order of actions; empty without
     /// noise.
-    without_noise: Vec<Vec<(Action, f32)>>,
+    original_priors: Vec<Vec<(Action, f32)>>,
     /// Plan of the Gumbel root, per seat of the root; empty without one.
-    plans: Vec<gumbel::Plan>,
+    gumbel_plans: Vec<gumbel::GumbelPlan>,
     /// Virtual policies of all seats of the root, one per check.
-    foreseen: Vec<Vec<f64>>,
+    virtual_policies: Vec<Vec<f64>>,
     /// Whether the last check says that the search may end.
     is_foreseen: bool,
     scratch: Scratch,
@@ -93,7 +93,7 @@ struct Scratch {
 }
 
 impl<S, A> Default for Tree<S, A> {
-    /// Returns an empty tree, to be initialised by `plant`.
+    /// Returns an empty tree, to be initialised by `reset`.
     fn default() -> Self {
         Self {
             nodes: Vec::new(),
@@ -107,7 +107,7 @@ impl<S, A> Default for Tree<S, A> {
             agents: Vec::new(),
             steps: Vec::new(),
             values: Vec::new(),
-            prospects: Vec::new(),
+            proof_statistics: Vec::new(),
             num_players: 0,
             searched: Players::NONE,
             modelled: Players::NONE,
@@ -120,9 +120,9 @@ impl<S, A> Default for Tree<S, A> {
             in_flight: 0,
             depth_sum: 0,
             max_depth: 0,
-            without_noise: Vec::new(),
-            plans: Vec::new(),
-            foreseen: Vec::new(),
+            original_priors: Vec::new(),
+            gumbel_plans: Vec::new(),
+            virtual_policies: Vec::new(),
             is_foreseen: false,
             scratch: Scratch::default(),
         }
@@ -133,7 +133,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Starts a new tree at a root, reusing the memory of the previous one.
     ///
     /// `agents` play, in ascending order, the players that are neither searched nor external.
-    pub fn plant(
+    pub fn reset(
         &mut self,
         root: S,
         num_players: usize,
@@ -156,10 +156,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.agents.clear();
         self.steps.clear();
         self.suspended.clear();
-        self.without_noise.clear();
-        self.plans.clear();
+        self.original_priors.clear();
+        self.gumbel_plans.clear();
         self.values.clear();
-        self.prospects.clear();
+        self.proof_statistics.clear();
         self.num_players = num_players;
         self.searched = searched;
         self.modelled = agents.iter().map(|(player, _)| *player).collect();
@@ -168,11 +168,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.rng = rng;
         self.in_flight = 0;
         self.states.push(root);
-        self.add(agents.into_iter().map(|(_, agent)| agent).collect(), NONE, 0, config)?;
+        self.add_node(agents.into_iter().map(|(_, agent)| agent).collect(), NONE, 0, config)?;
         Ok(())
     }
 
-    /// Restricts the actions of `player` at the root just planted to these, in ascending order.
+    /// Restricts the actions of `player` at the root of a new tree to these, in ascending order.
     pub fn restrict(
         &mut self,
         player: Player,
@@ -190,7 +190,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return Ok(());
         };
         // The seat's moves are appended at the end; its previous ones are left unused.
-        *self.seat_mut(ROOT, seat) = grow::checked_seat::<S::Error>(player, &kept, &mut self.moves, config)?;
+        *self.seat_mut(ROOT, seat) = expand::checked_seat::<S::Error>(player, &kept, &mut self.moves, config)?;
         self.details[ROOT as usize].num_unproven = kept.len() as u32;
         self.is_restricted = true;
         Ok(())
@@ -199,13 +199,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Returns whether a limit is reached, or an early end is due; runs the check for early ends if it is due.
     #[inline]
     pub fn is_over(&mut self, config: &Config) -> bool {
-        self.look_ahead(config);
-        self.is_foreseen || self.is_done(config) || self.is_move_certain(config)
+        self.check_early_end(config);
+        self.is_foreseen || self.is_limit_reached(config) || self.is_move_certain(config)
     }
 
     /// Returns whether a limit is reached, counting what suspended descents will still add: a node after the reply, and
     /// one before the next reply if replies are sampled at every descent.
-    pub fn is_done(&self, config: &Config) -> bool {
+    pub fn is_limit_reached(&self, config: &Config) -> bool {
         let num_nodes = self.nodes.len() + self.suspended.len() * (1 + usize::from(self.draws_replies));
         let root = &self.nodes[ROOT as usize];
         matches!(root.status, Status::Terminal | Status::Proven)
@@ -290,21 +290,21 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Returns the first of the children reached by `chosen`; a node without seats has a single list of children.
-    fn head(&self, node: NodeId, chosen: &[Slot]) -> NodeId {
+    fn first_child(&self, node: NodeId, chosen: &[Slot]) -> NodeId {
         let record = &self.nodes[node as usize];
         match record.num_seats {
-            0 => self.details[node as usize].passage,
+            0 => self.details[node as usize].first_child,
             _ => self.edge(&record.seat, chosen[0]).child,
         }
     }
 
-    /// Returns the child reached by the chosen edges and the replies after them; `head` is the first of the children
+    /// Returns the child reached by the chosen edges and the replies after them; `first_child` is the first of those
     /// that share the first edge.
     ///
     /// With one seat and replies sampled once per node, the list has a single entry.
     #[inline(always)]
-    fn child(&self, node: NodeId, head: NodeId, chosen: &[Slot]) -> Option<NodeId> {
-        let mut child = head;
+    fn child(&self, node: NodeId, first_child: NodeId, chosen: &[Slot]) -> Option<NodeId> {
+        let mut child = first_child;
         if chosen.len() > 1 || self.draws_replies {
             let rest = &chosen[self.nodes[node as usize].num_seats.min(1).into()..];
             // A call to memcmp takes longer than comparing these few numbers.
@@ -326,8 +326,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Prefetches what a descent to a child reads next.
     #[inline]
-    fn prefetch(&self, child: NodeId, ahead: edges::EdgeId) {
+    fn prefetch(&self, child: NodeId, prefetch_hint: edges::EdgeId) {
         memory::prefetch(&self.nodes, child as usize);
-        self.edges.prefetch(ahead);
+        self.edges.prefetch(prefetch_hint);
     }
 }

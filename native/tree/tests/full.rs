@@ -10,17 +10,17 @@ const ENTRIES: usize = 1000;
 /// Late enough that nothing else ends a search.
 const LAST_PLY: u32 = 100_000;
 
-fn planted(shape: Shape, search: &Search<Toy, NoAgent>) -> Tree<Toy, NoAgent> {
+fn new_tree(shape: Shape, search: &Search<Toy, NoAgent>) -> Tree<Toy, NoAgent> {
     let mut tree = Tree::default();
     let root = Toy::new(shape, LAST_PLY, 0);
-    tree.plant(root, NUM_PLAYERS, Players::all(NUM_PLAYERS), Vec::new(), Rng::new(0), &search.config).unwrap();
+    tree.reset(root, NUM_PLAYERS, Players::all(NUM_PLAYERS), Vec::new(), Rng::new(0), &search.config).unwrap();
     tree
 }
 
-fn full(shape: Shape) -> Search<Toy, NoAgent> {
+fn search_until_full(shape: Shape) -> Search<Toy, NoAgent> {
     let mut search = Search::new(config());
     search.config.limits.entries = ENTRIES;
-    let tree = planted(shape, &search);
+    let tree = new_tree(shape, &search);
     search.reset(vec![tree], Instant::now());
     run(&mut search);
     search
@@ -38,10 +38,10 @@ fn a_full_tree_ends_its_search_with_what_it_found() {
         (Shape { width: 1, ..WIDE }, 1),
         (Shape { is_simultaneous: true, width: 2, ..WIDE }, 4),
         // Rewards and discount factors of two players.
-        (Shape { pays: true, width: 1, ..WIDE }, 4),
+        (Shape { has_rewards: true, width: 1, ..WIDE }, 4),
     ];
     for (shape, most_per_node) in shapes {
-        let search = full(shape);
+        let search = search_until_full(shape);
         let tree = &search.trees[0];
         // The array of edges has spare capacity, and the last descent may exceed the limit.
         let entries = tree.nodes.len() * most_per_node;
@@ -53,9 +53,9 @@ fn a_full_tree_ends_its_search_with_what_it_found() {
 
 #[test]
 fn a_full_tree_is_searched_again_from_below_its_root() {
-    let mut search = full(WIDE);
+    let mut search = search_until_full(WIDE);
     let found = visits(&search);
-    let trees = search.take();
+    let trees = search.take_trees();
     search.reset(trees, Instant::now());
     run(&mut search);
     assert_eq!((search.trees[0].simulations, visits(&search)), (0, found));
@@ -63,7 +63,7 @@ fn a_full_tree_is_searched_again_from_below_its_root() {
     let best = search.trees[0].arms(1, &search.config).unwrap().into_iter().max_by_key(|arm| arm.visits).unwrap();
     let mut child = search.trees[0].states[0].clone();
     child.play(&[best.action]).unwrap();
-    let mut trees = search.take();
+    let mut trees = search.take_trees();
     assert!(trees[0].reroot(&child, 1).unwrap());
     let kept = trees[0].nodes.len();
     search.reset(trees, Instant::now());
@@ -78,12 +78,12 @@ fn a_root_that_was_visited_as_often_as_can_be_counted_ends_its_search() {
     for leaves in [1, 4] {
         let mut search = Search::new(config());
         search.config.leaves_per_tree = leaves;
-        let mut tree = planted(WIDE, &search);
+        let mut tree = new_tree(WIDE, &search);
         search.config.limits.simulations = 100;
         search.reset(vec![tree], Instant::now());
         run(&mut search);
         // Set directly, as that many simulations would take too long.
-        tree = search.take().remove(0);
+        tree = search.take_trees().remove(0);
         tree.nodes[0].visits = u32::MAX - LEFT;
         search.config.limits.simulations = u32::MAX;
         search.reset(vec![tree], Instant::now());

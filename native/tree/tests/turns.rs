@@ -10,9 +10,9 @@ use toy::{config, run, Shape, Toy, NUM_PLAYERS, WIDE};
 
 /// Plays uniformly random actions.
 #[derive(Clone)]
-struct Dice;
+struct RandomAgent;
 
-impl Agent<Toy> for Dice {
+impl Agent<Toy> for RandomAgent {
     fn act(&mut self, state: &Toy, _: Player, rng: &mut Rng) -> Result<Action, Infallible> {
         Ok(rng.below(state.shape.width as usize) as Action)
     }
@@ -23,9 +23,9 @@ impl Agent<Toy> for Dice {
 }
 
 /// All reported statistics of a tree.
-type Told = (u32, u64, u32, usize, Vec<(Action, u32, u64)>);
+type Statistics = (u32, u64, u32, usize, Vec<(Action, u32, u64)>);
 
-fn told(search: &Search<Toy, Dice>, tree: usize) -> Told {
+fn statistics(search: &Search<Toy, RandomAgent>, tree: usize) -> Statistics {
     let tree = &search.trees[tree];
     let arms = tree.arms(1, &search.config).unwrap();
     let arms = arms.iter().map(|arm| (arm.action, arm.visits, arm.value_sum.to_bits())).collect();
@@ -35,47 +35,47 @@ fn told(search: &Search<Toy, Dice>, tree: usize) -> Told {
 #[test]
 fn trees_that_are_descended_in_turns_are_those_descended_alone() {
     const NUM_TREES: Action = 11;
-    let both = Shape { is_simultaneous: true, width: 3, ..WIDE };
-    let paid = Shape { pays: true, ..WIDE };
-    for (shape, is_against, leaves) in [(WIDE, false, 1), (both, true, 4), (paid, false, 4)] {
-        let mut search: Search<Toy, Dice> = Search::new(config());
+    let simultaneous = Shape { is_simultaneous: true, width: 3, ..WIDE };
+    let rewarded = Shape { has_rewards: true, ..WIDE };
+    for (shape, has_agents, leaves) in [(WIDE, false, 1), (simultaneous, true, 4), (rewarded, false, 4)] {
+        let mut search: Search<Toy, RandomAgent> = Search::new(config());
         search.config.leaves_per_tree = leaves;
-        search.config.solver = !is_against;
+        search.config.solver = !has_agents;
         search.config.proof_interval = 5;
         search.config.limits.simulations = 1500;
-        search.config.draws_replies = is_against;
-        let planted = |search: &Search<Toy, Dice>, number: Action| {
-            let searched = if is_against { Players::one(1) } else { Players::all(NUM_PLAYERS) };
-            let agents = if is_against { vec![(0, Dice)] } else { Vec::new() };
+        search.config.draws_replies = has_agents;
+        let new_tree = |search: &Search<Toy, RandomAgent>, number: Action| {
+            let searched = if has_agents { Players::one(1) } else { Players::all(NUM_PLAYERS) };
+            let agents = if has_agents { vec![(0, RandomAgent)] } else { Vec::new() };
             let mut tree = Tree::default();
             // Some games end soon.
             let root = Toy::new(shape, 4 + 20 * (number % 3), number);
-            tree.plant(root, NUM_PLAYERS, searched, agents, Rng::new(number.into()), &search.config).unwrap();
+            tree.reset(root, NUM_PLAYERS, searched, agents, Rng::new(number.into()), &search.config).unwrap();
             tree
         };
-        let alone: Vec<Told> = (0..NUM_TREES)
+        let alone: Vec<Statistics> = (0..NUM_TREES)
             .map(|number| {
-                let tree = planted(&search, number);
+                let tree = new_tree(&search, number);
                 search.reset(vec![tree], Instant::now());
                 run(&mut search);
-                told(&search, 0)
+                statistics(&search, 0)
             })
             .collect();
         // Together the trees soon have enough nodes to be interleaved.
-        let trees = (0..NUM_TREES).map(|number| planted(&search, number)).collect();
+        let trees = (0..NUM_TREES).map(|number| new_tree(&search, number)).collect();
         search.reset(trees, Instant::now());
         run(&mut search);
-        let together: Vec<Told> = (0..NUM_TREES as usize).map(|tree| told(&search, tree)).collect();
-        assert_eq!(together, alone, "{shape:?}, against dice: {is_against}, {leaves} leaves");
+        let together: Vec<Statistics> = (0..NUM_TREES as usize).map(|tree| statistics(&search, tree)).collect();
+        assert_eq!(together, alone, "{shape:?}, with agents: {has_agents}, {leaves} leaves");
         assert!(search.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>() > 9000);
     }
 }
 
 /// Panics if it acts on another thread than this one.
 #[derive(Clone)]
-struct AtHome(ThreadId);
+struct SameThread(ThreadId);
 
-impl Agent<Toy> for AtHome {
+impl Agent<Toy> for SameThread {
     fn act(&mut self, _: &Toy, _: Player, _: &mut Rng) -> Result<Action, Infallible> {
         assert_eq!(thread::current().id(), self.0);
         Ok(0)
@@ -88,14 +88,14 @@ impl Agent<Toy> for AtHome {
 
 #[test]
 fn a_tree_alone_is_descended_by_the_thread_that_asks() {
-    let mut search: Search<Toy, AtHome> = Search::new(config());
+    let mut search: Search<Toy, SameThread> = Search::new(config());
     let mut tree = Tree::default();
-    let agents = vec![(0, AtHome(thread::current().id()))];
-    tree.plant(Toy::new(WIDE, 9, 0), NUM_PLAYERS, Players::one(1), agents, Rng::new(0), &search.config).unwrap();
+    let agents = vec![(0, SameThread(thread::current().id()))];
+    tree.reset(Toy::new(WIDE, 9, 0), NUM_PLAYERS, Players::one(1), agents, Rng::new(0), &search.config).unwrap();
     search.reset(vec![tree], Instant::now());
     for _ in 0..3 {
         for row in search.select_parallel(&|| false).unwrap() {
-            search.receive(row, |_| 0.0, &[0.0]).unwrap();
+            search.add_evaluation(row, |_| 0.0, &[0.0]).unwrap();
         }
     }
     assert_eq!(search.trees[0].nodes.len(), 3);

@@ -1,8 +1,8 @@
 //! Scripted agents: in searches, as players, and in whole games among themselves.
 
 use super::{value_error, PommermanRules, PommermanState};
-use crate::game::seat;
-use crate::signals::Signals;
+use crate::game::parse_seat;
+use crate::interruption::Interruption;
 use moemcts_pommerman::simple_agent::Memory;
 use moemcts_pommerman::{Corners, Scripted, State};
 use moemcts_tree::Rng;
@@ -17,7 +17,7 @@ pub struct PommermanScripted(pub(crate) Scripted);
 impl PommermanScripted {
     #[new]
     fn new(name: &str) -> PyResult<Self> {
-        find_scripted(name).map(Self)
+        parse_scripted(name).map(Self)
     }
 
     fn __getnewargs__(&self) -> (&'static str,) {
@@ -36,7 +36,7 @@ pub struct PommermanPlayer {
 impl PommermanPlayer {
     #[new]
     fn new(name: &str, seed: u64) -> PyResult<Self> {
-        Ok(Self { agent: find_scripted(name)?, rng: Rng::new(seed) })
+        Ok(Self { agent: parse_scripted(name)?, rng: Rng::new(seed) })
     }
 
     /// The player described by `__reduce__`: the previous direction and recent cells if its agent has a memory.
@@ -44,7 +44,7 @@ impl PommermanPlayer {
     fn restored(name: &str, memory: Option<(u8, Vec<u8>)>, rng: u64) -> PyResult<Self> {
         let agent = match memory {
             Some((previous, recent)) => Scripted::Simple(Memory::new(previous, &recent).map_err(value_error)?),
-            None => find_scripted(name)?,
+            None => parse_scripted(name)?,
         };
         Ok(Self { agent, rng: Rng::new(rng) })
     }
@@ -63,7 +63,7 @@ impl PommermanPlayer {
 
     /// The action of this player in a state.
     fn choose(&mut self, state: &PommermanState, player: i64) -> PyResult<u8> {
-        let player = seat(&state.0, player)?;
+        let player = parse_seat(&state.0, player)?;
         Ok(self.choose_on(&state.0, player))
     }
 }
@@ -74,7 +74,7 @@ impl PommermanPlayer {
     }
 }
 
-fn find_scripted(name: &str) -> PyResult<Scripted> {
+fn parse_scripted(name: &str) -> PyResult<Scripted> {
     Scripted::from_name(name)
         .ok_or_else(|| value_error(format!("no scripted agent named {name:?} ({})", Scripted::NAMES.join(", "))))
 }
@@ -93,42 +93,42 @@ pub fn pommerman_games<'py>(
     is_shuffled: bool,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<bool>>, Bound<'py, PyArray2<i64>>)> {
     let num_players = rules.0.num_players();
-    let agents: Vec<Scripted> = agents.iter().map(|name| find_scripted(name)).collect::<PyResult<_>>()?;
+    let agents: Vec<Scripted> = agents.iter().map(|name| parse_scripted(name)).collect::<PyResult<_>>()?;
     if agents.len() != num_players {
         return Err(value_error(format!("expected {num_players} agents, got {}", agents.len())));
     }
     let corners = if is_shuffled { Corners::Shuffled } else { Corners::Standard };
-    let (mut lengths, mut living, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
-    let signals = Signals::default();
+    let (mut lengths, mut survivors, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
+    let interruption = Interruption::default();
     py.detach(|| {
-        for &seed in seeds.iter().take_while(|_| !signals.came()) {
+        for &seed in seeds.iter().take_while(|_| !interruption.should_stop()) {
             let mut rng = Rng::new(seed);
             let mut state = State::new(rules.0, corners, &mut rng);
             let mut seats = agents.clone();
-            let mut last = vec![0; num_players];
+            let mut last_steps = vec![0; num_players];
             while !state.is_over() {
                 let mut actions = [0; 4];
                 for (player, seat) in seats.iter_mut().enumerate() {
                     actions[player] = seat.choose(&state, player, &mut rng);
                 }
-                let before = state.living();
+                let living_before = state.living();
                 state.step(actions);
-                for (player, death) in last.iter_mut().enumerate() {
-                    if before >> player & 1 == 1 {
-                        *death = i64::from(state.step_count());
+                for (player, last_step) in last_steps.iter_mut().enumerate() {
+                    if living_before >> player & 1 == 1 {
+                        *last_step = i64::from(state.step_count());
                     }
                 }
             }
             lengths.push(i64::from(state.step_count()));
-            living.extend((0..num_players).map(|player| state.survivors() >> player & 1 == 1));
-            deaths.extend(last);
+            survivors.extend((0..num_players).map(|player| state.survivors() >> player & 1 == 1));
+            deaths.extend(last_steps);
         }
     });
-    signals.check()?;
+    interruption.check()?;
     let shape = [seeds.len(), num_players];
     Ok((
         PyArray1::from_vec(py, lengths),
-        PyArray1::from_vec(py, living).reshape(shape)?,
+        PyArray1::from_vec(py, survivors).reshape(shape)?,
         PyArray1::from_vec(py, deaths).reshape(shape)?,
     ))
 }

@@ -15,11 +15,11 @@ impl PommermanRules {
     #[new]
     #[pyo3(signature = (id, *, first_collapse=None, max_steps=None, timeout_is_loss=false))]
     fn new(id: &str, first_collapse: Option<i64>, max_steps: Option<i64>, timeout_is_loss: bool) -> PyResult<Self> {
-        let found = variant::find(id).ok_or_else(|| value_error(format!("no Pommerman environment named {id:?}")))?;
-        let mut rules = found.rules;
+        let variant = variant::find(id).ok_or_else(|| value_error(format!("no Pommerman environment named {id:?}")))?;
+        let mut rules = variant.rules;
         let steps = |name: &str, number: i64| {
-            let wanted = || value_error(format!("expected {name} of at most 9999 steps, got {number}"));
-            u16::try_from(number).map_err(|_| wanted())
+            let error = || value_error(format!("expected {name} of at most 9999 steps, got {number}"));
+            u16::try_from(number).map_err(|_| error())
         };
         if let Some(number) = first_collapse {
             rules.first_collapse = steps("first_collapse", number)?;

@@ -19,11 +19,11 @@ pub fn pommerman_transform<'py>(
     if num_planes != NUM_PLANES || rows != columns || !matches!(rows, 8 | 11) {
         return Err(value_error(format!("expected planes [N, {NUM_PLANES}, n, n] with n = 8 or 11, got {shape:?}")));
     }
-    let given = planes.as_slice()?;
-    let mut out = vec![0.0; given.len()];
+    let values = planes.as_slice()?;
+    let mut out = vec![0.0; values.len()];
     let cells = NUM_PLANES * rows * rows;
     py.detach(|| {
-        for (from, to) in given.chunks_exact(cells).zip(out.chunks_exact_mut(cells)) {
+        for (from, to) in values.chunks_exact(cells).zip(out.chunks_exact_mut(cells)) {
             symmetry::planes(number, rows as u8, from, to);
         }
     });

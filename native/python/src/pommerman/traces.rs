@@ -1,6 +1,6 @@
 //! Native replay of games and decisions recorded from the reference, for tests.
 
-use super::{flat, value_error, PommermanRules};
+use super::{flatten, value_error, PommermanRules};
 use moemcts_pommerman::geometry::Geometry;
 use moemcts_pommerman::trace::{DecisionRow, Decisions, Trace};
 use numpy::Element;
@@ -67,5 +67,5 @@ pub fn pommerman_decisions(arrays: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<Decis
 
 fn entry<T: Element + Copy>(arrays: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
     let array = arrays.get_item(name)?.ok_or_else(|| value_error(format!("expected an array {name:?}")))?;
-    flat(name, &array)
+    flatten(name, &array)
 }

@@ -1,6 +1,6 @@
 //! Results of a search as Python dictionaries and lists.
 
-use super::Core;
+use super::SearchCore;
 use crate::game::Binding;
 use moemcts_tree::tree::{Line, Status};
 use numpy::PyArray1;
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-impl<B: Binding> Core<B> {
+impl<B: Binding> SearchCore<B> {
     /// Returns the fields of `moemcts.search.SearchResult`, one dictionary per root.
     pub fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);

@@ -1,7 +1,7 @@
 //! Edges, the opened actions of nodes with their statistics; those of one seat are contiguous.
 
 use super::{NodeId, NONE};
-use crate::memory::{self, Line};
+use crate::memory::{self, CacheLine};
 
 /// The index of a seat's first edge.
 pub type EdgeId = u32;
@@ -18,27 +18,27 @@ pub struct Edge {
     /// The first child of this edge; used only for a node's first seat.
     pub(super) child: NodeId,
     /// Hint where that child's own edges start, so that they can be prefetched before the child has been read.
-    pub(super) ahead: EdgeId,
+    pub(super) prefetch_hint: EdgeId,
     /// Whether the edge is a proven loss; such edges are no longer selected.
     pub(super) is_lost: bool,
 }
 
 impl Edge {
     pub(super) const fn new(prior: f32) -> Self {
-        Self { value_sum: 0.0, prior, visits: 0, in_flight: 0, child: NONE, ahead: NONE, is_lost: false }
+        Self { value_sum: 0.0, prior, visits: 0, in_flight: 0, child: NONE, prefetch_hint: NONE, is_lost: false }
     }
 }
 
 /// A seat with at most this many moves gets room for all of its edges at once.
-const FEW: u32 = 8;
-const PER_LINE: usize = memory::LINE / size_of::<Edge>();
+const MAX_PREALLOCATED: u32 = 8;
+const EDGES_PER_LINE: usize = memory::CACHE_LINE / size_of::<Edge>();
 
 /// The edges of all seats, in blocks that are aligned to cache lines and have power-of-two sizes.
 ///
 /// A block that its seat has outgrown is reused for the next seat that needs one of its size.
 #[derive(Clone, Default)]
 pub(super) struct Edges {
-    lines: Vec<Line<Edge, PER_LINE>>,
+    lines: Vec<CacheLine<Edge, EDGES_PER_LINE>>,
     /// Starts of unused blocks, by the logarithm of their size.
     free: Vec<Vec<EdgeId>>,
 }
@@ -51,16 +51,16 @@ impl Edges {
 
     /// Returns the number of edges that the allocated lines hold.
     pub fn len(&self) -> usize {
-        self.lines.len() * PER_LINE
+        self.lines.len() * EDGES_PER_LINE
     }
 
-    pub fn all(&self) -> &[Edge] {
+    pub fn as_slice(&self) -> &[Edge] {
         memory::flat(&self.lines)
     }
 
     #[inline]
     pub fn get(&self, first: EdgeId, slot: Slot) -> &Edge {
-        &self.all()[(first + slot) as usize]
+        &self.as_slice()[(first + slot) as usize]
     }
 
     #[inline]
@@ -72,7 +72,7 @@ impl Edges {
     pub fn block(&self, first: EdgeId, len: u32) -> &[Edge] {
         match len {
             0 => &[],
-            _ => &self.all()[first as usize..(first + len) as usize],
+            _ => &self.as_slice()[first as usize..(first + len) as usize],
         }
     }
 
@@ -86,9 +86,9 @@ impl Edges {
 
     /// Appends an edge to a block of `len` edges of a seat with `num_moves` moves; returns the new start of the block.
     pub fn push(&mut self, first: EdgeId, len: u32, num_moves: u32, edge: Edge) -> EdgeId {
-        let is_full = num_moves > FEW && len as usize >= PER_LINE && len.is_power_of_two();
+        let is_full = num_moves > MAX_PREALLOCATED && len as usize >= EDGES_PER_LINE && len.is_power_of_two();
         let first = if len == 0 || is_full {
-            self.moved(first, len, (len as usize + 1).next_power_of_two().max(least(num_moves)))
+            self.move_block(first, len, (len as usize + 1).next_power_of_two().max(min_block_size(num_moves)))
         } else {
             first
         };
@@ -98,14 +98,14 @@ impl Edges {
 
     /// Returns the start of a new block for the first `len` edges of a seat with `num_moves` moves.
     pub fn reserve(&mut self, len: u32, num_moves: u32) -> EdgeId {
-        self.taken((len as usize).next_power_of_two().max(least(num_moves)))
+        self.allocate((len as usize).next_power_of_two().max(min_block_size(num_moves)))
     }
 
-    fn moved(&mut self, first: EdgeId, len: u32, size: usize) -> EdgeId {
-        let start = self.taken(size);
+    fn move_block(&mut self, first: EdgeId, len: u32, size: usize) -> EdgeId {
+        let start = self.allocate(size);
         if len > 0 {
-            let (from, to) = (first as usize / PER_LINE, start as usize / PER_LINE);
-            for i in 0..len as usize / PER_LINE {
+            let (from, to) = (first as usize / EDGES_PER_LINE, start as usize / EDGES_PER_LINE);
+            for i in 0..len as usize / EDGES_PER_LINE {
                 self.lines[to + i] = self.lines[from + i].clone();
             }
             self.free[len.trailing_zeros() as usize].push(first);
@@ -113,31 +113,33 @@ impl Edges {
         start
     }
 
-    fn taken(&mut self, size: usize) -> EdgeId {
-        let class = size.trailing_zeros() as usize;
-        if self.free.len() <= class {
-            self.free.resize_with(class + 1, Vec::new);
+    fn allocate(&mut self, size: usize) -> EdgeId {
+        let size_class = size.trailing_zeros() as usize;
+        if self.free.len() <= size_class {
+            self.free.resize_with(size_class + 1, Vec::new);
         }
-        if let Some(start) = self.free[class].pop() {
+        if let Some(start) = self.free[size_class].pop() {
             return start;
         }
-        let start = self.lines.len() * PER_LINE;
-        memory::make_room(&mut self.lines, size / PER_LINE);
-        self.lines.resize_with(start / PER_LINE + size / PER_LINE, || Line([const { Edge::new(0.0) }; PER_LINE]));
+        let start = self.lines.len() * EDGES_PER_LINE;
+        memory::reserve(&mut self.lines, size / EDGES_PER_LINE);
+        self.lines.resize_with(start / EDGES_PER_LINE + size / EDGES_PER_LINE, || {
+            CacheLine([const { Edge::new(0.0) }; EDGES_PER_LINE])
+        });
         start as EdgeId
     }
 
     #[inline(always)]
     pub fn prefetch(&self, first: EdgeId) {
-        memory::prefetch(&self.lines, first as usize / PER_LINE);
+        memory::prefetch(&self.lines, first as usize / EDGES_PER_LINE);
     }
 }
 
 /// Returns the size of a seat's first block; a seat with few moves gets room for all edges, so its block never moves.
-fn least(num_moves: u32) -> usize {
+fn min_block_size(num_moves: u32) -> usize {
     match num_moves {
-        0..=FEW => (num_moves as usize).next_power_of_two().max(PER_LINE),
-        _ => PER_LINE,
+        0..=MAX_PREALLOCATED => (num_moves as usize).next_power_of_two().max(EDGES_PER_LINE),
+        _ => EDGES_PER_LINE,
     }
 }
 
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn two_edges_share_a_cache_line() {
-        assert_eq!(PER_LINE, 2);
+        assert_eq!(EDGES_PER_LINE, 2);
     }
 
     #[test]
@@ -163,14 +165,14 @@ mod tests {
             }
         }
         for (i, &(first, len)) in blocks.iter().enumerate() {
-            assert_eq!(first as usize % PER_LINE, 0);
+            assert_eq!(first as usize % EDGES_PER_LINE, 0);
             let priors: Vec<f32> = edges.block(first, len).iter().map(|edge| edge.prior).collect();
             let expected: Vec<f32> = (0..len).map(|slot| (100 * i as u32 + slot) as f32).collect();
             assert_eq!(priors, expected);
         }
-        let held: usize = blocks.iter().map(|(_, len)| (*len as usize).next_power_of_two().max(PER_LINE)).sum();
-        let free: usize = edges.free.iter().enumerate().map(|(class, starts)| starts.len() << class).sum();
-        assert_eq!(held + free, edges.all().len());
+        let held: usize = blocks.iter().map(|(_, len)| (*len as usize).next_power_of_two().max(EDGES_PER_LINE)).sum();
+        let free: usize = edges.free.iter().enumerate().map(|(size_class, starts)| starts.len() << size_class).sum();
+        assert_eq!(held + free, edges.as_slice().len());
         assert!(free < held);
     }
 

@@ -12,7 +12,7 @@ const MIN_PRIOR: f64 = f32::MIN_POSITIVE as f64;
 
 /// The plan for one seat of the root.
 #[derive(Clone, Default)]
-pub(super) struct Plan {
+pub(super) struct GumbelPlan {
     /// Gumbel noise, by edge.
     noise: Vec<f64>,
     /// For each simulation, the visit count of the action that it goes to.
@@ -23,7 +23,7 @@ pub(super) struct Plan {
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Draws the noise of a newly evaluated Gumbel root, and schedules its simulations.
-    pub(super) fn plan(&mut self, config: &Config) {
+    pub(super) fn plan_gumbel(&mut self, config: &Config) {
         let Some(gumbel) = config.gumbel else { return };
         for i in 0..self.nodes[ROOT as usize].num_seats {
             let mut seat = self.seat(ROOT, i).clone();
@@ -33,49 +33,49 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             }
             let noise = (0..seat.num_edges).map(|_| gumbel.noise * self.rng.gumbel()).collect();
             let schedule = considered_visits(gumbel.considered.min(seat.num_edges), gumbel.simulations);
-            self.plans.push(Plan { noise, schedule, logits: Vec::new() });
+            self.gumbel_plans.push(GumbelPlan { noise, schedule, logits: Vec::new() });
             *self.seat_mut(ROOT, i) = seat;
         }
     }
 
     /// Selects, for each seat of the root, the due edge with the highest sum of noise and improved logit.
-    pub(super) fn consider(&mut self, gumbel: &GumbelRoot, chosen: &mut Vec<Slot>) {
-        let number = (self.simulations + self.in_flight) as usize;
-        let mut plans = std::mem::take(&mut self.plans);
-        for (i, plan) in plans.iter_mut().enumerate() {
+    pub(super) fn select_gumbel(&mut self, gumbel: &GumbelRoot, chosen: &mut Vec<Slot>) {
+        let simulation = (self.simulations + self.in_flight) as usize;
+        let mut gumbel_plans = std::mem::take(&mut self.gumbel_plans);
+        for (i, plan) in gumbel_plans.iter_mut().enumerate() {
             let seat = self.seat(ROOT, i as u8);
             let evaluation = f64::from(self.values[seat.player()]);
             let edges = self.edges_of(seat);
             plan.improve(edges, evaluation, gumbel);
-            let due = plan.schedule.get(number).copied();
-            let best = plan.best(edges, |edge| Some(edge.visits + edge.in_flight) == due);
-            chosen.push(best.or_else(|| plan.best(edges, |_| true)).unwrap_or(0));
+            let due = plan.schedule.get(simulation).copied();
+            let best = plan.best_edge(edges, |edge| Some(edge.visits + edge.in_flight) == due);
+            chosen.push(best.or_else(|| plan.best_edge(edges, |_| true)).unwrap_or(0));
         }
-        self.plans = plans;
+        self.gumbel_plans = gumbel_plans;
     }
 
     /// Returns the noise of an edge of one of the root's seats.
-    pub(super) fn noise(&self, seat: usize, slot: Slot) -> f64 {
-        self.plans.get(seat).map_or(0.0, |plan| plan.noise[slot as usize])
+    pub(super) fn gumbel_noise(&self, seat: usize, slot: Slot) -> f64 {
+        self.gumbel_plans.get(seat).map_or(0.0, |plan| plan.noise[slot as usize])
     }
 }
 
-impl Plan {
+impl GumbelPlan {
     /// Computes the logits of the improved policy from the priors and the completed Q-values.
     fn improve(&mut self, edges: &[Edge], evaluation: f64, gumbel: &GumbelRoot) {
-        let (mut total, mut most) = (0, 0);
+        let (mut total, mut max_visits) = (0, 0);
         let (mut tried_prior, mut weighted) = (0.0, 0.0);
         for edge in edges.iter().filter(|edge| edge.visits > 0) {
             let prior = f64::from(edge.prior).max(MIN_PRIOR);
             total += edge.visits;
-            most = most.max(edge.visits);
+            max_visits = max_visits.max(edge.visits);
             tried_prior += prior;
             weighted += prior * (edge.value_sum / f64::from(edge.visits));
         }
         let total = f64::from(total);
         let mixed =
             if total > 0.0 { (evaluation + total * (weighted / tried_prior)) / (total + 1.0) } else { evaluation };
-        let scale = (gumbel.visit_offset + f64::from(most)) * gumbel.value_scale;
+        let scale = (gumbel.visit_offset + f64::from(max_visits)) * gumbel.value_scale;
         self.logits.clear();
         self.logits.extend(edges.iter().map(|edge| {
             let q = if edge.visits > 0 { edge.value_sum / f64::from(edge.visits) } else { mixed };
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// Returns the first of the best edges that are not lost and satisfy `is_due`.
-    fn best(&self, edges: &[Edge], is_due: impl Fn(&Edge) -> bool) -> Option<Slot> {
+    fn best_edge(&self, edges: &[Edge], is_due: impl Fn(&Edge) -> bool) -> Option<Slot> {
         let mut best = None;
         let mut best_score = f64::NEG_INFINITY;
         for (slot, edge) in edges.iter().enumerate() {
@@ -107,13 +107,13 @@ fn considered_visits(num_considered: u32, simulations: u32) -> Vec<u32> {
     let rounds = u32::BITS - (num_considered - 1).leading_zeros();
     let mut schedule = Vec::with_capacity(simulations as usize);
     let mut visits = vec![0; num_considered as usize];
-    let mut left = num_considered;
+    let mut num_left = num_considered;
     while schedule.len() < simulations as usize {
-        for _ in 0..(simulations / (rounds * left)).max(1) {
-            schedule.extend_from_slice(&visits[..left as usize]);
-            visits[..left as usize].iter_mut().for_each(|visits| *visits += 1);
+        for _ in 0..(simulations / (rounds * num_left)).max(1) {
+            schedule.extend_from_slice(&visits[..num_left as usize]);
+            visits[..num_left as usize].iter_mut().for_each(|visits| *visits += 1);
         }
-        left = (left / 2).max(2);
+        num_left = (num_left / 2).max(2);
     }
     schedule.truncate(simulations as usize);
     schedule

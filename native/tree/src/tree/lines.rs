@@ -26,7 +26,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Returns the most visited line from the root, following the proof from a proven position on.
     pub fn principal_variation(&self) -> Line {
         let mut line = Line::new();
-        self.follow(ROOT, &mut line);
+        self.extend_line(ROOT, &mut line);
         line
     }
 
@@ -38,17 +38,18 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return Vec::new();
         };
         let children = self.children(ROOT);
-        self.by_action(seat)
+        self.slots_by_action(seat)
             .into_iter()
             .map(|slot| {
-                let through = children.iter().copied().filter(|&child| self.choices_of(child).nth(index) == Some(slot));
+                let reached = children.iter().copied().filter(|&child| self.choices_of(child).nth(index) == Some(slot));
                 // The first of several, as everywhere.
-                let most = through.max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)));
+                let most_visited = reached.max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)));
                 let mut line = Line::new();
-                if let Some(child) = most.filter(|&child| self.nodes[child as usize].visits > 0 || self.is_known(child))
+                if let Some(child) =
+                    most_visited.filter(|&child| self.nodes[child as usize].visits > 0 || self.proves_edge(child))
                 {
                     line.push(self.actions_of(ROOT, self.choices_of(child)));
-                    self.follow(child, &mut line);
+                    self.extend_line(child, &mut line);
                 }
                 line
             })
@@ -60,7 +61,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let (index, seat) = self.seats_of(ROOT).enumerate().find(|(_, seat)| seat.player() == player)?;
         let arm = |slot: Slot| {
             let (action, prior) = (self.action(seat, slot), self.moves.priors[(seat.first_move + slot) as usize]);
-            let noise = self.noise(index, slot);
+            let noise = self.gumbel_noise(index, slot);
             match self.edges_of(seat).get(slot as usize) {
                 Some(edge) => {
                     let proof = self.proof_of(slot, config);
@@ -69,17 +70,18 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 None => Arm { action, prior, visits: 0, value_sum: 0.0, noise, proof: None },
             }
         };
-        Some(self.by_action(seat).into_iter().map(arm).collect())
+        Some(self.slots_by_action(seat).into_iter().map(arm).collect())
     }
 
     /// Returns the indices of a seat's moves in ascending order of actions; those of tried moves are slots of edges.
-    fn by_action(&self, seat: &Seat) -> Vec<Slot> {
+    fn slots_by_action(&self, seat: &Seat) -> Vec<Slot> {
         let mut slots: Vec<Slot> = (0..seat.num_moves()).collect();
         slots.sort_by_key(|&slot| self.action(seat, slot));
         slots
     }
 
-    fn follow(&self, from: NodeId, line: &mut Line) {
+    /// Appends the most visited or proven actions from a node on.
+    fn extend_line(&self, from: NodeId, line: &mut Line) {
         let mut at = from;
         loop {
             let best: Option<Vec<Slot>> = match self.nodes[at as usize].status {
@@ -108,14 +110,15 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Returns the child reached by the chosen edges, the most visited if several differ in sampled replies.
     fn most_visited_child(&self, node: NodeId, chosen: &[Slot]) -> Option<NodeId> {
-        let links = self.chain(self.head(node, chosen));
-        links
+        let children = self.siblings(self.first_child(node, chosen));
+        children
             .filter(|&child| self.choices_of(child).eq(chosen.iter().copied()))
             .max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)))
     }
 
-    fn chain(&self, head: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors((head != NONE).then_some(head), |&child| {
+    /// Returns a child and the siblings that follow it.
+    fn siblings(&self, first_child: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors((first_child != NONE).then_some(first_child), |&child| {
             let next = self.nodes[child as usize].sibling;
             (next != NONE).then_some(next)
         })
@@ -123,8 +126,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     fn children(&self, node: NodeId) -> Vec<NodeId> {
         let Some(seat) = self.seats_of(node).next() else { return Vec::new() };
-        let heads = self.edges_of(seat).iter().map(|edge| edge.child);
-        heads.flat_map(|head| self.chain(head)).collect()
+        let first_children = self.edges_of(seat).iter().map(|edge| edge.child);
+        first_children.flat_map(|first_child| self.siblings(first_child)).collect()
     }
 
     fn actions_of(&self, node: NodeId, chosen: impl Iterator<Item = Slot>) -> Vec<Action> {

@@ -38,7 +38,7 @@ impl Moves {
     }
 
     /// Returns an empty list with the same action width.
-    pub fn emptied(&self) -> Self {
+    pub fn empty_like(&self) -> Self {
         let actions = match self.actions {
             Actions::Short(_) => Actions::Short(Vec::new()),
             Actions::Long(_) => Actions::Long(Vec::new()),
@@ -82,7 +82,7 @@ impl Moves {
 
     /// Calls `visitor` with the actions of the moves `first..end`, in order.
     #[inline]
-    pub fn visit(&self, first: MoveId, end: MoveId, mut visitor: impl FnMut(Action)) {
+    pub fn for_each_action(&self, first: MoveId, end: MoveId, mut visitor: impl FnMut(Action)) {
         let range = first as usize..end as usize;
         match &self.actions {
             Actions::Short(actions) => actions[range].iter().for_each(|&action| visitor(action.into())),
@@ -92,28 +92,28 @@ impl Moves {
 
     /// Permutes the moves from `first` on; `order` lists their previous indices.
     pub fn reorder(&mut self, first: MoveId, order: &[u32]) {
-        let places = || order.iter().map(|&place| (first + place) as usize);
+        let sources = || order.iter().map(|&source| (first + source) as usize);
         let range = first as usize..first as usize + order.len();
-        let priors: Vec<f32> = places().map(|place| self.priors[place]).collect();
+        let priors: Vec<f32> = sources().map(|source| self.priors[source]).collect();
         self.priors[range.clone()].copy_from_slice(&priors);
         match &mut self.actions {
             Actions::Short(actions) => {
-                let moved: Vec<u16> = places().map(|place| actions[place]).collect();
+                let moved: Vec<u16> = sources().map(|source| actions[source]).collect();
                 actions[range].copy_from_slice(&moved);
             }
             Actions::Long(actions) => {
-                let moved: Vec<u32> = places().map(|place| actions[place]).collect();
+                let moved: Vec<u32> = sources().map(|source| actions[source]).collect();
                 actions[range].copy_from_slice(&moved);
             }
         }
     }
 
     /// Moves the move with the largest prior in `first..end` to `first`; ties go to the lowest action.
-    pub fn pull(&mut self, first: MoveId, end: MoveId) {
+    pub fn swap_best_first(&mut self, first: MoveId, end: MoveId) {
         let priors = &self.priors[first as usize..end as usize];
         let best = match &self.actions {
-            Actions::Short(actions) => best(priors, &actions[first as usize..end as usize]),
-            Actions::Long(actions) => best(priors, &actions[first as usize..end as usize]),
+            Actions::Short(actions) => argmax(priors, &actions[first as usize..end as usize]),
+            Actions::Long(actions) => argmax(priors, &actions[first as usize..end as usize]),
         };
         let (first, best) = (first as usize, first as usize + best);
         self.priors.swap(first, best);
@@ -125,19 +125,19 @@ impl Moves {
 }
 
 /// Returns the index of the largest prior; ties go to the lowest action.
-fn best<T: Ord + Copy>(priors: &[f32], actions: &[T]) -> usize {
-    if priors.len() <= FEW {
+fn argmax<T: Ord + Copy>(priors: &[f32], actions: &[T]) -> usize {
+    if priors.len() <= MAX_SCALAR {
         let key = |i: usize| (priors[i], Reverse(actions[i]));
         return (1..priors.len()).fold(0, |best, i| if key(i) > key(best) { i } else { best });
     }
     // Priors are never negative, so comparing their bits compares them.
-    let peak = priors.iter().fold(0, |peak, prior| peak.max(prior.to_bits() as i32));
-    let equal = priors.iter().zip(actions).enumerate().filter(|(_, (prior, _))| prior.to_bits() as i32 == peak);
+    let max_bits = priors.iter().fold(0, |max_bits, prior| max_bits.max(prior.to_bits() as i32));
+    let equal = priors.iter().zip(actions).enumerate().filter(|(_, (prior, _))| prior.to_bits() as i32 == max_bits);
     equal.min_by_key(|(_, (_, action))| **action).map_or(0, |(i, _)| i)
 }
 
 /// Up to this many priors are compared one by one; for more, the maximum is found first, vectorised.
-const FEW: usize = 8;
+const MAX_SCALAR: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -152,7 +152,7 @@ mod tests {
             let first = moves.extend(&[3, 5, 8, 9, 11]);
             let end = first + 5;
             moves.priors[first as usize..].copy_from_slice(&[0.1, 0.3, 0.2, 0.3, 0.1]);
-            (first..end).for_each(|id| moves.pull(id, end));
+            (first..end).for_each(|id| moves.swap_best_first(id, end));
             assert_eq!((first..end).map(|id| moves.action(id)).collect::<Vec<_>>(), [5, 9, 8, 3, 11]);
             assert_eq!(moves.priors, [0.0, 0.3, 0.3, 0.2, 0.1, 0.1]);
         }
@@ -164,7 +164,7 @@ mod tests {
         moves.clear(1 << 20);
         let first = moves.extend(&[65_535, 65_536, 1_000_000]);
         assert_eq!((0..3).map(|i| moves.action(first + i)).collect::<Vec<_>>(), [65_535, 65_536, 1_000_000]);
-        let mut kept = moves.emptied();
+        let mut kept = moves.empty_like();
         kept.extend_from(&moves, 1, 2);
         assert_eq!([kept.action(0), kept.action(1)], [65_536, 1_000_000]);
     }

@@ -51,14 +51,14 @@ pub(super) struct Details {
     pub first_step: u32,
     pub num_steps: u32,
     /// The first child of a node without seats.
-    pub passage: NodeId,
+    pub first_child: NodeId,
     pub active: Players,
     /// Number of edges of the only seat without a proven result.
     pub num_unproven: u32,
     /// Plies to the end of the game along the proof; 0 if terminal.
     pub plies_left: u32,
     pub num_replies: u8,
-    pub rows_left: u8,
+    pub evaluations_left: u8,
 }
 
 /// A searched player active at a node, or chance.
@@ -102,7 +102,7 @@ impl Seat {
     }
 
     /// Returns the placeholder seat of a node without seats.
-    pub(super) fn nobody() -> Self {
+    pub(super) fn placeholder() -> Self {
         Self::new(Player::from(u8::MAX), 0, 0)
     }
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_node_is_a_cache_line() {
-        assert_eq!(size_of::<Node>(), crate::memory::LINE);
+        assert_eq!(size_of::<Node>(), crate::memory::CACHE_LINE);
     }
 
     #[test]

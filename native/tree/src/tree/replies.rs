@@ -5,22 +5,22 @@ use crate::game::{Action, Agent, Player, Players, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Returns the players whose replies a pending leaf is waiting for.
-    pub fn awaited(&self, leaf: NodeId) -> Players {
+    pub fn awaited_players(&self, leaf: NodeId) -> Players {
         if self.draws_replies {
             Players::NONE
         } else {
-            self.outside(leaf)
+            self.external_players(leaf)
         }
     }
 
     /// Returns the external players active at a node.
-    pub fn outside(&self, node: NodeId) -> Players {
+    pub fn external_players(&self, node: NodeId) -> Players {
         self.opponents(node).without(self.modelled)
     }
 
     /// Stores replies of external players, ascending, with a pending leaf or with the first suspended descent at a
     /// node.
-    pub fn reply(&mut self, node: NodeId, replies: &[(Player, Action)]) {
+    pub fn set_replies(&mut self, node: NodeId, replies: &[(Player, Action)]) {
         let waiting = self.suspended.iter_mut().find(|descent| descent.node == node && descent.replies.is_none());
         let is_suspended = waiting.is_some();
         if let Some(descent) = waiting {
@@ -46,12 +46,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     pub(super) fn draw_replies(
         &mut self,
         node: NodeId,
-        given: Option<Vec<(Player, Action)>>,
+        external_replies: Option<Vec<(Player, Action)>>,
         chosen: &mut Vec<u32>,
     ) -> Result<Option<Vec<A>>, S::Error> {
         let active = self.details[node as usize].active;
         let mut agents = self.agents_of(node);
-        let mut replies = given.unwrap_or_default();
+        let mut replies = external_replies.unwrap_or_default();
         for (agent, player) in agents.iter_mut().zip(self.modelled.iter()) {
             if active.contains(player) {
                 replies.push((player, agent.act(&self.states[node as usize], player, &mut self.rng)?));
@@ -68,7 +68,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Returns the number of replies stored with each child of a node.
-    pub(super) fn num_drawn(&self, node: NodeId) -> usize {
+    pub(super) fn num_drawn_replies(&self, node: NodeId) -> usize {
         if self.draws_replies {
             self.opponents(node).len()
         } else {

@@ -10,44 +10,44 @@ use crate::game::{Agent, State};
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Selects the best edge of every seat by PUCT, none if there is no seat; returns the first child of the selection.
     #[inline(always)]
-    pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) -> NodeId {
+    pub(super) fn select(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) -> NodeId {
         chosen.clear();
         if node == ROOT {
             if let Some(gumbel) = &config.gumbel {
-                self.consider(gumbel, chosen);
-                return self.head(node, chosen);
+                self.select_gumbel(gumbel, chosen);
+                return self.first_child(node, chosen);
             }
         }
         let record = &mut self.nodes[node as usize];
         let num_seats = record.num_seats;
         if num_seats == 0 {
-            return self.details[node as usize].passage;
+            return self.details[node as usize].first_child;
         }
         let visits = f64::from(record.visits);
         let tried = record.visits + record.in_flight;
-        let scale = config.exploration.at(tried);
+        let scale = config.exploration.factor(tried);
         let Node { parent, slot, first_seat, .. } = *record;
-        let before = record.seat.first_edge;
+        let previous_first_edge = record.seat.first_edge;
         let simulations = if node == ROOT { record.visits + record.in_flight - 1 } else { 0 };
-        let best = match record.seat.forced(&self.edges, simulations, config) {
+        let best = match record.seat.forced_edge(&self.edges, simulations, config) {
             Some(forced) => forced,
-            None => record.seat.choose(&mut self.edges, &mut self.moves, visits, scale, tried, config),
+            None => record.seat.select(&mut self.edges, &mut self.moves, visits, scale, tried, config),
         };
         let first_edge = record.seat.first_edge;
         chosen.push(best);
-        let Edge { child, ahead, .. } = *self.edges.get(first_edge, best);
+        let Edge { child, prefetch_hint, .. } = *self.edges.get(first_edge, best);
         if child != NONE {
-            self.prefetch(child, ahead);
+            self.prefetch(child, prefetch_hint);
         }
-        if first_edge != before && slot != NONE {
-            self.note_ahead(parent, slot, node, first_edge);
+        if first_edge != previous_first_edge && slot != NONE {
+            self.update_prefetch_hint(parent, slot, node, first_edge);
         }
         if num_seats > 1 {
             let first = first_seat as usize;
             for seat in &mut self.seats[first..first + usize::from(num_seats) - 1] {
-                chosen.push(match seat.forced(&self.edges, simulations, config) {
+                chosen.push(match seat.forced_edge(&self.edges, simulations, config) {
                     Some(forced) => forced,
-                    None => seat.choose(&mut self.edges, &mut self.moves, visits, scale, tried, config),
+                    None => seat.select(&mut self.edges, &mut self.moves, visits, scale, tried, config),
                 });
             }
         }
@@ -55,20 +55,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Samples the outcome of a chance node; returns the first child of its edge.
-    pub(super) fn draw(&mut self, node: NodeId, chosen: &mut Vec<Slot>) -> NodeId {
+    pub(super) fn sample_outcome(&mut self, node: NodeId, chosen: &mut Vec<Slot>) -> NodeId {
         let seat = &self.nodes[node as usize].seat;
         let edges = self.edges.block(seat.first_edge, seat.num_edges);
-        let outcome = chance::draw(edges.iter().map(|edge| edge.prior), &mut self.rng);
+        let outcome = chance::sample(edges.iter().map(|edge| edge.prior), &mut self.rng);
         chosen.clear();
         chosen.push(outcome as Slot);
         edges[outcome].child
     }
 
     /// Updates the hint in the edge leading to a node after the node's own edges have moved.
-    pub(super) fn note_ahead(&mut self, parent: NodeId, slot: Slot, node: NodeId, first_edge: EdgeId) {
+    pub(super) fn update_prefetch_hint(&mut self, parent: NodeId, slot: Slot, node: NodeId, first_edge: EdgeId) {
         let edge = self.edges.get_mut(self.nodes[parent as usize].seat.first_edge, slot);
         if edge.child == node {
-            edge.ahead = first_edge;
+            edge.prefetch_hint = first_edge;
         }
     }
 }
@@ -76,7 +76,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 impl Seat {
     /// Returns the edge with the largest prior among those with fewer visits than forced playouts require after
     /// `simulations` simulations of a root.
-    fn forced(&self, edges: &Edges, simulations: u32, config: &Config) -> Option<Slot> {
+    fn forced_edge(&self, edges: &Edges, simulations: u32, config: &Config) -> Option<Slot> {
         if simulations == 0 || config.forced_playouts == 0.0 {
             return None;
         }
@@ -89,7 +89,7 @@ impl Seat {
         opened.iter().position(is_behind).map(|slot| slot as Slot)
     }
 
-    fn choose(
+    fn select(
         &mut self,
         edges: &mut Edges,
         moves: &mut Moves,
@@ -102,7 +102,7 @@ impl Seat {
             None => self.open(edges, moves),
             Some(rule) => self.unprune(edges, moves, rule.width(tried)),
         };
-        let untried = self.untried(visits, config);
+        let fpu = self.first_play_urgency(visits, config);
         let mut best = 0;
         let mut best_score = f64::NEG_INFINITY;
         for (i, edge) in edges.block(self.first_edge, num_edges).iter().enumerate() {
@@ -111,7 +111,7 @@ impl Seat {
             }
             let in_flight = f64::from(edge.in_flight);
             let weight = f64::from(edge.visits) + config.virtual_loss * in_flight;
-            let q = if weight == 0.0 { untried } else { (edge.value_sum - config.virtual_loss * in_flight) / weight };
+            let q = if weight == 0.0 { fpu } else { (edge.value_sum - config.virtual_loss * in_flight) / weight };
             let u = scale * f64::from(edge.prior) / (1.0 + f64::from(edge.visits + edge.in_flight));
             if q + u > best_score {
                 best_score = q + u;
@@ -123,7 +123,7 @@ impl Seat {
 
     /// Returns the value of an untried move.
     #[inline]
-    pub(super) fn untried(&self, visits: f64, config: &Config) -> f64 {
+    pub(super) fn first_play_urgency(&self, visits: f64, config: &Config) -> f64 {
         config.fpu_parent * (self.value_sum / visits) + config.fpu_offset
             - config.fpu_reduction * self.visited_prior.max(0.0).sqrt()
     }
@@ -164,7 +164,7 @@ impl Seat {
         if num == self.num_moves() || num > 0 && is_enough(edges.get(self.first_edge, num - 1)) {
             return;
         }
-        moves.pull(self.first_move + num, self.first_move + self.num_moves());
+        moves.swap_best_first(self.first_move + num, self.first_move + self.num_moves());
         self.open_next(edges, moves);
     }
 

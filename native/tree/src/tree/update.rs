@@ -16,7 +16,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     ///
     /// `value[k]` is for the player `k` seats further on. If the values do not cover all players, the others share what
     /// remains of the sum of returns.
-    pub fn receive(
+    pub fn add_evaluation(
         &mut self,
         node: NodeId,
         seat: u8,
@@ -32,23 +32,24 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return Err(SearchError::ValueRange { row, value });
         }
         self.set_priors(node, seat, row, logits, config)?;
-        self.note_value(node, self.seat(node, seat).player(), value, config)?;
+        self.add_value(node, self.seat(node, seat).player(), value, config)?;
         let details = &mut self.details[node as usize];
-        details.rows_left -= 1;
-        if details.rows_left == 0 {
+        details.evaluations_left -= 1;
+        if details.evaluations_left == 0 {
             self.nodes[node as usize].status = Status::Expanded;
             if node == ROOT {
                 self.add_noise(config);
-                self.plan(config);
+                self.plan_gumbel(config);
             }
             // A leaf evaluated for a proof is not marked as in flight.
             if self.nodes[node as usize].in_flight > 0 {
-                self.finish(node, 1);
+                self.backup(node, 1);
             }
         }
         Ok(())
     }
 
+    /// Sets a seat's priors to the softmax of its moves' logits, mixed with the uniform distribution.
     fn set_priors(
         &mut self,
         node: NodeId,
@@ -62,30 +63,31 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let weights = &mut self.scratch.priors;
         weights.clear();
         let scaled = |action| f64::from(logits(action)) / config.policy_temperature;
-        self.moves.visit(first, end, |action| weights.push(scaled(action)));
+        self.moves.for_each_action(first, end, |action| weights.push(scaled(action)));
         if weights.iter().any(|logit| logit.is_nan() || *logit == f64::INFINITY) {
             return Err(SearchError::NotFinite { row });
         }
-        let peak = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let peak = if peak == f64::NEG_INFINITY { 0.0 } else { peak };
+        let max_logit = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let max_logit = if max_logit == f64::NEG_INFINITY { 0.0 } else { max_logit };
         let mut total = 0.0;
         for weight in weights.iter_mut() {
-            *weight = (*weight - peak).exp();
+            *weight = (*weight - max_logit).exp();
             total += *weight;
         }
-        let even = 1.0 / weights.len() as f64;
+        let uniform = 1.0 / weights.len() as f64;
         for (prior, weight) in self.moves.priors[first as usize..end as usize].iter_mut().zip(weights) {
-            let policy = if total > 0.0 { *weight / total } else { even };
-            *prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
+            let policy = if total > 0.0 { *weight / total } else { uniform };
+            *prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * uniform) as f32;
         }
         Ok(())
     }
 
-    /// A player's own view determines its value; other players get the mean of all views, or their decided return.
+    /// Adds the values of one view to a node. A player's own view determines its value; other players get the mean of
+    /// all views, or their decided return.
     ///
     /// A view with only its player's value also counts for its team and, in fixed-sum games, determines the equal
     /// shares of the rest.
-    fn note_value(
+    fn add_value(
         &mut self,
         node: NodeId,
         viewer: Player,
@@ -109,11 +111,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         let own = f64::from(value[0]);
         let team = config.team_of(viewer).without(decided);
-        let settled: f64 = decided.iter().map(|player| f64::from(returns[player])).sum();
+        let decided_sum: f64 = decided.iter().map(|player| f64::from(returns[player])).sum();
         // What is left of a fixed sum is shared equally by the undecided players of the other teams.
         let num_others = (num_players - team.len() - decided.len()).max(1);
         let rest =
-            config.utility_sum.map_or(0.0, |sum| (sum - (own * team.len() as f64 + settled)) / num_others as f64);
+            config.utility_sum.map_or(0.0, |sum| (sum - (own * team.len() as f64 + decided_sum)) / num_others as f64);
         let is_for_all = value.len() > 1 || config.utility_sum.is_some();
         let num_views = if is_for_all { viewers.len() } else { viewers.and(team).len() };
         for step in 1..num_players {
@@ -131,18 +133,19 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Marks a leaf, its ancestors and the edges between them as in flight.
-    pub(super) fn hold(&mut self, leaf: NodeId) {
+    pub(super) fn mark_in_flight(&mut self, leaf: NodeId) {
         self.in_flight += 1;
-        self.walk_up(leaf, |node| node.in_flight += 1, |edge| edge.in_flight += 1);
+        self.visit_path(leaf, |node| node.in_flight += 1, |edge| edge.in_flight += 1);
     }
 
-    /// Removes the in-flight marks of `hold`.
-    pub(super) fn release(&mut self, leaf: NodeId) {
+    /// Removes the in-flight marks of `mark_in_flight`.
+    pub(super) fn unmark_in_flight(&mut self, leaf: NodeId) {
         self.in_flight -= 1;
-        self.walk_up(leaf, |node| node.in_flight -= 1, |edge| edge.in_flight -= 1);
+        self.visit_path(leaf, |node| node.in_flight -= 1, |edge| edge.in_flight -= 1);
     }
 
-    fn walk_up(&mut self, leaf: NodeId, on_node: impl Fn(&mut Node), on_edge: impl Fn(&mut Edge)) {
+    /// Calls the functions with every node from a leaf up to the root, and with the edges between them.
+    fn visit_path(&mut self, leaf: NodeId, on_node: impl Fn(&mut Node), on_edge: impl Fn(&mut Edge)) {
         let mut at = leaf;
         loop {
             let node = &mut self.nodes[at as usize];
@@ -166,12 +169,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Backs up a leaf's value to all of its ancestors, and removes `held` of its in-flight marks.
-    pub(super) fn finish(&mut self, leaf: NodeId, held: u32) {
+    /// Backs up a leaf's value to all of its ancestors, and removes `num_in_flight` of its in-flight marks.
+    pub(super) fn backup(&mut self, leaf: NodeId, num_in_flight: u32) {
         if leaf != ROOT {
             self.simulations += 1;
         }
-        self.in_flight -= held;
+        self.in_flight -= num_in_flight;
         let mut values = std::mem::take(&mut self.scratch.running);
         values.clear();
         values
@@ -180,7 +183,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         loop {
             let node = &mut self.nodes[at as usize];
             node.visits += 1;
-            node.in_flight -= held;
+            node.in_flight -= num_in_flight;
             node.seat.value_sum += value_for(&values, node.seat.player());
             let Node { parent, slot, choices, num_seats, first_seat, has_steps, .. } = *node;
             if num_seats > 1 {
@@ -193,19 +196,19 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 break;
             }
             if has_steps {
-                self.step_back(at, &mut values);
+                self.apply_steps(at, &mut values);
             }
             let above = &mut self.nodes[parent as usize];
             let Node { num_seats, first_seat, .. } = *above;
             if num_seats > 0 {
-                above.seat.add(self.edges.get_mut(above.seat.first_edge, slot), held, &values);
+                above.seat.update(self.edges.get_mut(above.seat.first_edge, slot), num_in_flight, &values);
             }
             if num_seats > 1 {
                 let others = usize::from(num_seats) - 1;
                 let slots = &self.choices[choices as usize..choices as usize + others];
                 let seats = &mut self.seats[first_seat as usize..first_seat as usize + others];
                 for (seat, &slot) in seats.iter_mut().zip(slots) {
-                    seat.add(self.edges.get_mut(seat.first_edge, slot), held, &values);
+                    seat.update(self.edges.get_mut(seat.first_edge, slot), num_in_flight, &values);
                 }
             }
             at = parent;
@@ -215,7 +218,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Converts a node's values to those before the steps that led to it: `v(parent) = rewards(child) + discount *
     /// v(child)`, starting with the last step. Players decided before a step are not discounted.
-    fn step_back(&self, node: NodeId, values: &mut [f64]) {
+    fn apply_steps(&self, node: NodeId, values: &mut [f64]) {
         let Details { first_step, num_steps, .. } = self.details[node as usize];
         let stride = 2 * self.num_players;
         let steps = first_step as usize..first_step as usize + num_steps as usize * stride;
@@ -229,14 +232,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 }
 
 impl Seat {
-    /// Adds backed-up values to an edge and the seat, and removes `held` in-flight marks of the edge.
+    /// Adds backed-up values to an edge and the seat, and removes `num_in_flight` in-flight marks of the edge.
     #[inline]
-    fn add(&mut self, edge: &mut Edge, held: u32, values: &[f64]) {
+    fn update(&mut self, edge: &mut Edge, num_in_flight: u32, values: &[f64]) {
         if edge.visits == 0 {
             self.visited_prior += f64::from(edge.prior);
         }
         edge.visits += 1;
-        edge.in_flight -= held;
+        edge.in_flight -= num_in_flight;
         edge.value_sum += value_for(values, self.player());
     }
 }

@@ -3,7 +3,7 @@
 // Not every test file uses every item.
 #![allow(dead_code)]
 
-use moemcts_tree::{hashed, Action, Agent, Config, Exploration, Limits, Player, Players, Search, State};
+use moemcts_tree::{hash_of, Action, Agent, Config, Exploration, Limits, Player, Players, Search, State};
 use std::convert::Infallible;
 
 /// The properties of a game: number of actions, whether both players move at once, whether steps have rewards.
@@ -11,11 +11,11 @@ use std::convert::Infallible;
 pub struct Shape {
     pub width: Action,
     pub is_simultaneous: bool,
-    pub pays: bool,
+    pub has_rewards: bool,
 }
 
 pub const NUM_PLAYERS: usize = 2;
-pub const WIDE: Shape = Shape { width: 5, is_simultaneous: false, pays: false };
+pub const WIDE: Shape = Shape { width: 5, is_simultaneous: false, has_rewards: false };
 
 /// The actions played so far in a two-player game that ends at its last ply.
 #[derive(Clone, Debug, Hash)]
@@ -58,7 +58,7 @@ impl State for Toy {
     }
 
     fn rewards(&self, out: &mut [f32]) -> Result<(), Infallible> {
-        if self.shape.pays {
+        if self.shape.has_rewards {
             out.fill(0.125);
         }
         Ok(())
@@ -75,7 +75,7 @@ impl State for Toy {
     }
 
     fn key(&self) -> Result<u64, Infallible> {
-        Ok(hashed(self))
+        Ok(hash_of(self))
     }
 }
 
@@ -116,11 +116,11 @@ pub fn run<A: Agent<Toy>>(search: &mut Search<Toy, A>) {
             return;
         }
         for row in rows {
-            let found = *search.row(row).unwrap();
-            let key = search.trees[found.tree as usize].states[found.node as usize].key().unwrap();
-            let logit = |action: Action| (hashed(&(key, action)) % 64) as f32 / 32.0;
-            let value = (hashed(&(key, found.player)) % 64) as f32 / 32.0 - 1.0;
-            search.receive(row, logit, &[value]).unwrap();
+            let pending = *search.row(row).unwrap();
+            let key = search.trees[pending.tree as usize].states[pending.node as usize].key().unwrap();
+            let logit = |action: Action| (hash_of(&(key, action)) % 64) as f32 / 32.0;
+            let value = (hash_of(&(key, pending.player)) % 64) as f32 / 32.0 - 1.0;
+            search.add_evaluation(row, logit, &[value]).unwrap();
         }
     }
 }

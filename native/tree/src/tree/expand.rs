@@ -7,12 +7,14 @@ use super::{Scratch, Tree};
 use crate::chance;
 use crate::config::Config;
 use crate::error::SearchError;
-use crate::game::{all_decided, decided, playing, step_discount, Action, Agent, Player, Players, State, CHANCE};
+use crate::game::{
+    all_decided, checked_active_players, decided, step_discount, Action, Agent, Player, Players, State, CHANCE,
+};
 use crate::memory;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Plays the chosen edges and the opponents' replies, and adds the resulting node.
-    pub(super) fn grow(
+    pub(super) fn expand(
         &mut self,
         node: NodeId,
         chosen: &[Slot],
@@ -33,30 +35,30 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         drop(actions);
         let first_step = self.steps.len();
-        self.play(&joint, config)?;
+        self.play_step(&joint, config)?;
         self.scratch.joint = joint;
         let agents = agents.unwrap_or_else(|| self.agents_of(node));
-        let child = self.add(agents, node, first_step, config)?;
+        let child = self.add_node(agents, node, first_step, config)?;
         self.link(node, child, slots.first().copied());
         self.nodes[child as usize].choices = self.choices.len() as u32;
         self.choices.extend_from_slice(&chosen[slots.len().min(1)..]);
-        self.number(child);
+        self.update_proof_numbers(child);
         Ok(child)
     }
 
     /// Prepends a child to its parent's list of children: that of the edge in this slot of the first seat, if there is
     /// one.
     pub(super) fn link(&mut self, parent: NodeId, child: NodeId, slot: Option<Slot>) {
-        let head = match slot {
+        let first_child = match slot {
             Some(slot) => {
                 let first_edge = self.nodes[parent as usize].seat.first_edge;
                 let edge = self.edges.get_mut(first_edge, slot);
-                edge.ahead = self.nodes[child as usize].seat.first_edge;
+                edge.prefetch_hint = self.nodes[child as usize].seat.first_edge;
                 &mut edge.child
             }
-            None => &mut self.details[parent as usize].passage,
+            None => &mut self.details[parent as usize].first_child,
         };
-        let sibling = std::mem::replace(head, child);
+        let sibling = std::mem::replace(first_child, child);
         let record = &mut self.nodes[child as usize];
         record.slot = slot.unwrap_or(NONE);
         record.sibling = sibling;
@@ -64,7 +66,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Adds a node for the newest state with its seats, after playing through positions where only modelled players
     /// move.
-    pub(super) fn add(
+    pub(super) fn add_node(
         &mut self,
         mut agents: Vec<A>,
         parent: NodeId,
@@ -78,7 +80,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let first_reply = self.replies.len();
         let (status, active) = loop {
             let state = &self.states[node as usize];
-            let active = playing(state, self.num_players)?;
+            let active = checked_active_players(state, self.num_players)?;
             if active.and(self.searched).is_empty() && self.is_decided(state, active)? {
                 state.returns(&mut self.values[start..])?;
                 break (Status::Terminal, active);
@@ -102,10 +104,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 break (Status::Pending, active);
             }
             let joint: Vec<Action> = self.replies.drain(first_reply..).map(|(_, action)| action).collect();
-            self.play(&joint, config)?;
+            self.play_step(&joint, config)?;
         };
         let first_seat = self.seats.len();
-        let mut seat = Seat::nobody();
+        let mut seat = Seat::placeholder();
         let mut num_seats = 0;
         match status {
             Status::Pending => {
@@ -130,14 +132,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             first_reply: first_reply as u32,
             first_step: first_step as u32,
             num_steps,
-            passage: NONE,
+            first_child: NONE,
             active,
             num_unproven: seat.num_moves(),
             plies_left: 0,
             num_replies: (self.replies.len() - first_reply) as u8,
-            rows_left: num_seats,
+            evaluations_left: num_seats,
         });
-        memory::make_room(&mut self.nodes, 1);
+        memory::reserve(&mut self.nodes, 1);
         self.nodes.push(Node {
             seat,
             visits: 0,
@@ -166,7 +168,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// them.
     fn new_chance(&mut self) -> Result<Seat, SearchError<S::Error>> {
         let Scratch { actions, numbers: chances, .. } = &mut self.scratch;
-        chance::outcomes(&self.states[self.nodes.len()], actions, chances)?;
+        chance::read_outcomes(&self.states[self.nodes.len()], actions, chances)?;
         self.moves.widen(actions.iter().copied().max().unwrap_or(0));
         let first_move = self.moves.extend(actions);
         self.moves.priors[first_move as usize..].copy_from_slice(chances);
@@ -178,8 +180,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Plays a joint action in the newest state, and records its rewards and discount factors if they change any value.
-    fn play(&mut self, joint: &[Action], config: &Config) -> Result<(), SearchError<S::Error>> {
-        let settled = if config.discount == 1.0 {
+    fn play_step(&mut self, joint: &[Action], config: &Config) -> Result<(), SearchError<S::Error>> {
+        let undiscounted = if config.discount == 1.0 {
             Players::NONE
         } else {
             self.decided(&self.states[self.nodes.len()], self.searched, config)?
@@ -196,7 +198,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let discount = if config.discount == 1.0 { 1.0 } else { step_discount(state, config.discount)? };
         if discount != 1.0 || rewards.iter().any(|&reward| reward != 0.0) {
             self.steps.extend(rewards.iter().map(|&reward| f64::from(reward)));
-            let factor = |player| if settled.contains(player) { 1.0 } else { discount };
+            let factor = |player| if undiscounted.contains(player) { 1.0 } else { discount };
             self.steps.extend((0..self.num_players).map(factor));
         }
         Ok(())
