@@ -63,14 +63,14 @@ impl State {
         let geometry = self.geometry();
         let n = geometry.size;
         let counts = Counts::of(n);
-        let (mut closed, corridors) = room(geometry, starts);
+        let (mut reserved, corridors) = reserved_cells(geometry, starts);
         (self.rigid, self.wood) = (0, corridors);
-        closed |= corridors;
+        reserved |= corridors;
         // Walls come in pairs, mirrored at the main diagonal, which stays free.
         let mut pairs: Vec<(u8, u8)> = Vec::with_capacity(64);
         for row in 0..n {
             for column in row + 1..n {
-                if !has(closed, geometry.cell(row, column)) {
+                if !has(reserved, geometry.cell(row, column)) {
                     pairs.push((geometry.cell(row, column), geometry.cell(column, row)));
                 }
             }
@@ -89,11 +89,11 @@ impl State {
         let start = geometry.cell(n - 2, n - 2);
         let mut reached = bit(start);
         loop {
-            let grown = reached | geometry.touching(reached) & !self.rigid;
-            if grown == reached {
+            let expanded = reached | geometry.touching(reached) & !self.rigid;
+            if expanded == reached {
                 break;
             }
-            reached = grown;
+            reached = expanded;
         }
         let passages = geometry.full & !(self.rigid | self.wood | starts.iter().fold(0, |set, &cell| set | bit(cell)));
         (passages & !reached).count_ones() <= MAX_UNREACHABLE
@@ -101,16 +101,16 @@ impl State {
 
     fn draw_items(&mut self, rng: &mut Rng) {
         let mut wood = [0; 64];
-        let mut left = 0;
+        let mut num_left = 0;
         for cell in iter(self.wood) {
-            wood[left] = cell;
-            left += 1;
+            wood[num_left] = cell;
+            num_left += 1;
         }
         for _ in 0..Counts::of(self.rules.board_size).items {
-            let place = rng.below(left);
-            self.hidden[rng.below(3)] |= bit(wood[place]);
-            left -= 1;
-            wood[place] = wood[left];
+            let index = rng.below(num_left);
+            self.hidden[rng.below(3)] |= bit(wood[index]);
+            num_left -= 1;
+            wood[index] = wood[num_left];
         }
     }
 }
@@ -127,7 +127,7 @@ fn start_cells(rules: &Rules) -> [u8; MAX_PLAYERS] {
 }
 
 /// Returns the cells kept free around the starts, and the wooden corridors between four of them.
-fn room(geometry: &Geometry, starts: &[u8]) -> (Cells, Cells) {
+fn reserved_cells(geometry: &Geometry, starts: &[u8]) -> (Cells, Cells) {
     let n = geometry.size;
     let at = |row, column| bit(geometry.cell(row, column));
     let mut free = starts.iter().fold(0, |set, &cell| set | bit(cell));
@@ -188,13 +188,13 @@ mod tests {
             for _ in 0..121 {
                 reached |= geometry.touching(reached) & !state.rigid;
             }
-            let lost = geometry.full & !(state.rigid | state.wood | reached);
-            counts[lost.count_ones() as usize] += 1.0;
+            let unreachable = geometry.full & !(state.rigid | state.wood | reached);
+            counts[unreachable.count_ones() as usize] += 1.0;
         }
         for (count, share) in counts.into_iter().zip(expected) {
             // Four standard errors of the difference between the two samples; the seed is fixed.
-            let width = 4.0 * (share * (1.0 - share) * (1.0 / 2000.0 + 1.0 / f64::from(games))).sqrt();
-            assert!((count / f64::from(games) - share).abs() < width, "{counts:?}");
+            let tolerance = 4.0 * (share * (1.0 - share) * (1.0 / 2000.0 + 1.0 / f64::from(games))).sqrt();
+            assert!((count / f64::from(games) - share).abs() < tolerance, "{counts:?}");
         }
     }
 }

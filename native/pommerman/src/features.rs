@@ -11,8 +11,8 @@ impl State {
         let geometry = self.geometry();
         let cell = self.agents[player].cell;
         let visible = geometry.window(cell, self.rules.view);
-        let seen = self.opponents(player).filter(|other| has(visible, other.cell));
-        seen.map(|other| geometry.distance(cell, other.cell)).min().unwrap_or(2 * (geometry.size - 1))
+        let visible_opponents = self.opponents(player).filter(|other| has(visible, other.cell));
+        visible_opponents.map(|other| geometry.distance(cell, other.cell)).min().unwrap_or(2 * (geometry.size - 1))
     }
 
     /// Returns the number of living opponents of `player`, which every player knows.
@@ -21,9 +21,9 @@ impl State {
     }
 
     fn opponents(&self, player: usize) -> impl Iterator<Item = &Agent> {
-        let teams = self.rules.game_type.has_teams();
+        let has_teams = self.rules.game_type.has_teams();
         let others = self.agents().iter().enumerate();
-        let hostile = others.filter(move |&(other, _)| other != player && !(teams && other % 2 == player % 2));
-        hostile.map(|(_, agent)| agent).filter(|agent| agent.alive)
+        let opponents = others.filter(move |&(other, _)| other != player && !(has_teams && other % 2 == player % 2));
+        opponents.map(|(_, agent)| agent).filter(|agent| agent.alive)
     }
 }

@@ -44,13 +44,13 @@ impl moemcts_tree::State for State {
         }
         let geometry = self.geometry();
         let bombs = self.bomb_cells();
-        let mut closed = self.rigid | self.wood | self.agent_cells() | self.flames[1] | self.flames[2];
+        let mut blocked = self.rigid | self.wood | self.agent_cells() | self.flames[1] | self.flames[2];
         if !agent.can_kick {
-            closed |= bombs;
+            blocked |= bombs;
         }
         for direction in UP..=RIGHT {
             let next = geometry.neighbour(agent.cell, direction);
-            if next != OFF && !has(closed, next) {
+            if next != OFF && !has(blocked, next) {
                 out.push(Action::from(direction));
             }
         }
@@ -70,14 +70,14 @@ impl moemcts_tree::State for State {
     }
 
     fn returns(&self, out: &mut [f32]) -> Result<(), Infallible> {
-        for (value, decided) in out.iter_mut().zip(self.decided()) {
+        for (value, decided) in out.iter_mut().zip(self.decided_returns()) {
             *value = f32::from(decided);
         }
         Ok(())
     }
 
     fn is_decided(&self, player: Player) -> Result<bool, Infallible> {
-        Ok(self.is_over() || self.decided()[player] != 0)
+        Ok(self.is_over() || self.decided_returns()[player] != 0)
     }
 
     fn key(&self) -> Result<u64, Infallible> {

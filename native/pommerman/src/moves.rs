@@ -21,6 +21,15 @@ pub(crate) struct Moves {
     pub(crate) kicked: [u8; MAX_PLAYERS],
 }
 
+/// The border between two cells, and the agent or the bomb that crossed it first.
+#[derive(Clone, Copy)]
+struct Crossing {
+    low: u8,
+    high: u8,
+    agent: u8,
+    bomb: u8,
+}
+
 impl Moves {
     pub(crate) fn new() -> Self {
         Self {
@@ -54,25 +63,25 @@ impl Moves {
     }
 
     /// S3: no two objects swap cells. Against an agent only the bomb yields; the collision is resolved in S5.
-    pub(crate) fn cross(&mut self, num_bombs: usize) {
-        // Every edge with the agent or the bomb that took it first; edges stay taken when their owner is sent back.
-        let mut edges = [(0u8, 0u8, NONE, NONE); MAX_PLAYERS + MAX_BOMBS];
-        let mut num_edges = 0;
+    pub(crate) fn resolve_swaps(&mut self, num_bombs: usize) {
+        // Borders stay taken when the object that crossed them is sent back.
+        let mut crossings = [Crossing { low: 0, high: 0, agent: NONE, bomb: NONE }; MAX_PLAYERS + MAX_BOMBS];
+        let mut num_crossings = 0;
         for k in 0..self.num_agents {
             let (from, to) = (self.agent_from[k], self.agent_to[k]);
             if from == to {
                 continue;
             }
             let (low, high) = (from.min(to), from.max(to));
-            match edges[..num_edges].iter().find(|edge| edge.0 == low && edge.1 == high) {
-                Some(edge) => {
-                    let other = edge.2 as usize;
+            match crossings[..num_crossings].iter().find(|crossing| crossing.low == low && crossing.high == high) {
+                Some(crossing) => {
+                    let other = crossing.agent as usize;
                     self.agent_to[other] = self.agent_from[other];
                     self.agent_to[k] = from;
                 }
                 None => {
-                    edges[num_edges] = (low, high, k as u8, NONE);
-                    num_edges += 1;
+                    crossings[num_crossings] = Crossing { low, high, agent: k as u8, bomb: NONE };
+                    num_crossings += 1;
                 }
             }
         }
@@ -82,55 +91,55 @@ impl Moves {
                 continue;
             }
             let (low, high) = (from.min(to), from.max(to));
-            match edges[..num_edges].iter().find(|edge| edge.0 == low && edge.1 == high) {
-                Some(edge) => {
+            match crossings[..num_crossings].iter().find(|crossing| crossing.low == low && crossing.high == high) {
+                Some(crossing) => {
                     self.bomb_to[index] = from;
-                    if edge.3 != NONE {
-                        let other = edge.3 as usize;
+                    if crossing.bomb != NONE {
+                        let other = crossing.bomb as usize;
                         self.bomb_to[other] = self.bomb_from[other];
                     }
                 }
                 None => {
-                    edges[num_edges] = (low, high, NONE, index as u8);
-                    num_edges += 1;
+                    crossings[num_crossings] = Crossing { low, high, agent: NONE, bomb: index as u8 };
+                    num_crossings += 1;
                 }
             }
         }
     }
 
     /// S4: objects contending with one of their kind for a cell stay where they are, until nothing changes.
-    pub(crate) fn settle(&mut self, num_bombs: usize) {
+    pub(crate) fn resolve_conflicts(&mut self, num_bombs: usize) {
         for &to in &self.agent_to[..self.num_agents] {
             self.agents_at[to as usize] += 1;
         }
         for &to in &self.bomb_to[..num_bombs] {
             self.bombs_at[to as usize] += 1;
         }
-        let mut changed = true;
-        while changed {
-            changed = false;
+        let mut has_changed = true;
+        while has_changed {
+            has_changed = false;
             for k in 0..self.num_agents {
                 let to = self.agent_to[k] as usize;
                 if self.agent_to[k] != self.agent_from[k] && (self.agents_at[to] > 1 || self.bombs_at[to] > 1) {
                     self.send_agent(k, self.agent_from[k]);
-                    changed = true;
+                    has_changed = true;
                 }
             }
             for index in 0..num_bombs {
                 let to = self.bomb_to[index] as usize;
                 if self.bomb_to[index] != self.bomb_from[index] && (self.bombs_at[to] > 1 || self.agents_at[to] > 1) {
                     self.send_bomb(index, self.bomb_from[index]);
-                    changed = true;
+                    has_changed = true;
                 }
             }
         }
     }
 
     /// S6: moves that conflict after kicks and bounces are undone; a kick whose kicker stays is cancelled.
-    pub(crate) fn settle_late(&mut self, num_bombs: usize) {
-        let mut changed = true;
-        while changed {
-            changed = false;
+    pub(crate) fn resolve_kick_conflicts(&mut self, num_bombs: usize) {
+        let mut has_changed = true;
+        while has_changed {
+            has_changed = false;
             for k in 0..self.num_agents {
                 let to = self.agent_to[k] as usize;
                 if self.agent_to[k] != self.agent_from[k] && (self.agents_at[to] > 1 || self.bombs_at[to] != 0) {
@@ -140,7 +149,7 @@ impl Moves {
                         self.send_bomb(index, self.bomb_from[index]);
                     }
                     self.send_agent(k, self.agent_from[k]);
-                    changed = true;
+                    has_changed = true;
                 }
             }
             for index in 0..num_bombs {
@@ -155,7 +164,7 @@ impl Moves {
                         self.kicked[k] = NONE;
                         self.send_agent(k, self.agent_from[k]);
                     }
-                    changed = true;
+                    has_changed = true;
                 }
             }
         }

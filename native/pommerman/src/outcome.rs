@@ -89,7 +89,7 @@ impl State {
     /// say so. A team's return stays 0 until the game is over. Walls that collapse at the end of the last step do not
     /// change the result. If a timeout is a tie, these are the value targets of PommerLearn (jw3il/PommerLearn at
     /// 6d4f546); the reference's own rewards are those of [`State::outcome`].
-    pub fn decided(&self) -> [i8; MAX_PLAYERS] {
+    pub fn decided_returns(&self) -> [i8; MAX_PLAYERS] {
         let living = self.survivors();
         let over = self.is_over();
         let mut returns = [0; MAX_PLAYERS];

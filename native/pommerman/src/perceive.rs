@@ -12,37 +12,37 @@ impl State {
     /// out of sight are placed in the fog as far away as possible; the others have the attributes that players start
     /// with. The player's own bombs stay even out of its sight.
     pub fn perceived(&self, player: usize) -> Self {
-        let mut known = self.clone();
-        known.hidden = [0; 3];
+        let mut perceived = self.clone();
+        perceived.hidden = [0; 3];
         if self.rules.view == 0 {
-            return known;
+            return perceived;
         }
         let geometry = self.geometry();
         let own = self.agents[player];
         let visible = geometry.window(own.cell, self.rules.view);
-        known.rigid &= visible;
-        known.wood &= visible;
-        known.items = known.items.map(|cells| cells & visible);
-        known.flames = known.flames.map(|cells| cells & visible);
-        known.retain_bombs(|bomb| has(visible, bomb.cell) || bomb.owner as usize == player);
-        let mut taken = 0;
-        for other in 0..known.num_players() {
+        perceived.rigid &= visible;
+        perceived.wood &= visible;
+        perceived.items = perceived.items.map(|cells| cells & visible);
+        perceived.flames = perceived.flames.map(|cells| cells & visible);
+        perceived.retain_bombs(|bomb| has(visible, bomb.cell) || bomb.owner as usize == player);
+        let mut occupied = 0;
+        for other in 0..perceived.num_players() {
             if other == player {
                 continue;
             }
-            let agent = &mut known.agents[other];
+            let agent = &mut perceived.agents[other];
             let fresh = Agent { ammo: 1, blast: 2, can_kick: false, ..*agent };
             *agent = match (agent.alive, has(visible, agent.cell)) {
                 (false, _) => Agent { cell: 0, ..fresh },
                 (true, true) => fresh,
                 (true, false) => {
-                    let hidden = iter(geometry.full & !visible & !taken);
+                    let hidden = iter(geometry.full & !visible & !occupied);
                     let cell = hidden.max_by_key(|&cell| geometry.distance(cell, own.cell)).unwrap_or(agent.cell);
-                    taken |= bit(cell);
+                    occupied |= bit(cell);
                     Agent { cell, ..fresh }
                 }
             };
         }
-        known
+        perceived
     }
 }

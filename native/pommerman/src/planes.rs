@@ -57,7 +57,7 @@ impl State {
         for bomb in self.bombs().iter().filter(|bomb| has(visible, bomb.cell)) {
             let cell = bomb.cell as usize;
             time[cell] = 1.0 - f32::from(bomb.life) / FULL_LIFE;
-            strength[cell] = share(bomb.blast);
+            strength[cell] = relative_blast(bomb.blast);
             right[cell] = [0.0, 0.0, 0.0, -1.0, 1.0][bomb.direction as usize];
             up[cell] = [0.0, 1.0, -1.0, 0.0, 0.0][bomb.direction as usize];
         }
@@ -68,13 +68,13 @@ impl State {
         let others: [usize; 4] = std::array::from_fn(|k| (player + k) % self.num_players());
         for (k, &other) in others.iter().enumerate() {
             let plane = next();
-            let seen = self.agents[other];
-            if k < self.num_players() && seen.alive && has(visible, seen.cell) {
-                plane[seen.cell as usize] = 1.0;
+            let other_agent = self.agents[other];
+            if k < self.num_players() && other_agent.alive && has(visible, other_agent.cell) {
+                plane[other_agent.cell as usize] = 1.0;
             }
         }
         let placed = self.bombs().iter().filter(|bomb| bomb.owner as usize == player).count() as f32;
-        next().fill(share(agent.blast));
+        next().fill(relative_blast(agent.blast));
         next().fill(placed / FULL_BOMBS);
         next().fill((placed + f32::from(agent.ammo)) / FULL_BOMBS);
         next().fill(f32::from(u8::from(agent.can_kick)));
@@ -87,6 +87,6 @@ impl State {
 }
 
 /// Returns the reach of a bomb beyond its own cell, relative to `FULL_STRENGTH` and at most 1.
-fn share(blast: u8) -> f32 {
+fn relative_blast(blast: u8) -> f32 {
     (f32::from(blast.saturating_sub(1)) / FULL_STRENGTH).min(1.0)
 }

@@ -33,7 +33,7 @@ impl<'a> Reach<'a> {
     pub(crate) fn within(&mut self, distance: usize) -> Cells {
         let distance = distance.min(NUM_LAYERS - 1);
         while self.depth < distance {
-            self.within[self.depth + 1] = self.grow(self.within[self.depth]);
+            self.within[self.depth + 1] = self.expand(self.within[self.depth]);
             self.depth += 1;
         }
         self.within[distance]
@@ -48,17 +48,17 @@ impl<'a> Reach<'a> {
     pub(crate) fn all(&self) -> Cells {
         let mut cells = self.within[self.depth];
         loop {
-            let grown = self.grow(cells);
-            if grown == cells {
+            let expanded_cells = self.expand(cells);
+            if expanded_cells == cells {
                 return cells;
             }
-            cells = grown;
+            cells = expanded_cells;
         }
     }
 
     // Impassable cells get a distance, but no path leads through them; the own cell always counts as a start.
     #[inline]
-    fn grow(&self, cells: Cells) -> Cells {
+    fn expand(&self, cells: Cells) -> Cells {
         let from = cells & (self.sight.passable | bit(self.sight.cell));
         cells | self.sight.geometry().touching(from) & self.sight.scope
     }
@@ -83,15 +83,15 @@ impl<'a> Trail<'a> {
         Self { sight, queue: [NONE; 16], ends: [0; ENEMY_RADIUS], chosen: [(NONE, NONE); 8], num_chosen: 0 }
     }
 
-    fn fill(&mut self) {
+    fn fill_queue(&mut self) {
         let geometry = self.sight.geometry();
         let mut seen = bit(self.sight.cell);
         self.queue[0] = self.sight.cell;
         self.ends[0] = 1;
         let (mut start, mut end) = (0, 1);
         for distance in 1..ENEMY_RADIUS {
-            for at in start..self.ends[distance - 1] {
-                let cell = self.queue[at];
+            for index in start..self.ends[distance - 1] {
+                let cell = self.queue[index];
                 if cell != self.sight.cell && !has(self.sight.passable, cell) {
                     continue;
                 }
@@ -112,7 +112,7 @@ impl<'a> Trail<'a> {
     /// Returns the direction of the first step to a cell at a distance of `1..=ENEMY_RADIUS`.
     pub(crate) fn first_step(&mut self, target: u8, chance: &mut impl Chance) -> u8 {
         if self.ends[0] == 0 {
-            self.fill();
+            self.fill_queue();
         }
         let mut cell = target;
         loop {
@@ -127,8 +127,8 @@ impl<'a> Trail<'a> {
     }
 
     fn parent(&mut self, cell: u8, chance: &mut impl Chance) -> u8 {
-        if let Some(known) = self.chosen[..self.num_chosen].iter().find(|known| known.0 == cell) {
-            return known.1;
+        if let Some(entry) = self.chosen[..self.num_chosen].iter().find(|entry| entry.0 == cell) {
+            return entry.1;
         }
         let geometry = self.sight.geometry();
         let distance = self.distance(cell);
@@ -150,9 +150,9 @@ impl<'a> Trail<'a> {
     }
 
     fn distance(&self, cell: u8) -> usize {
-        let place = self.queue.iter().position(|&known| known == cell);
-        match place {
-            Some(place) => self.ends.iter().position(|&end| place < end).unwrap_or(ENEMY_RADIUS),
+        let index = self.queue.iter().position(|&entry| entry == cell);
+        match index {
+            Some(index) => self.ends.iter().position(|&end| index < end).unwrap_or(ENEMY_RADIUS),
             None => ENEMY_RADIUS,
         }
     }

@@ -29,15 +29,15 @@ impl State {
     pub fn pack(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(128);
         let rules = &self.rules;
-        let flags = (u8::from(rules.timeout_is_loss) * TIMEOUT_IS_LOSS) | (u8::from(self.over) * OVER);
+        let flags = (u8::from(rules.timeout_is_loss) * TIMEOUT_IS_LOSS) | (u8::from(self.done) * OVER);
         bytes.extend([VERSION, rules.game_type as u8 | flags]);
         bytes.extend([rules.board_size, rules.view, rules.blast_cap]);
         for number in [rules.first_collapse, rules.max_steps, self.step] {
             bytes.extend(number.to_le_bytes());
         }
         for (player, agent) in self.agents().iter().enumerate() {
-            let fallen = self.fallen >> player & 1;
-            let flags = fallen << 5 | u8::from(agent.can_kick) << 6 | u8::from(agent.alive) << 7;
+            let killed_by_walls = self.killed_by_walls >> player & 1;
+            let flags = killed_by_walls << 5 | u8::from(agent.can_kick) << 6 | u8::from(agent.alive) << 7;
             bytes.extend([agent.cell, agent.ammo | flags, agent.blast]);
         }
         let num_cells = self.geometry().num_cells() as u8;
@@ -49,9 +49,9 @@ impl State {
         for bomb in self.bombs() {
             bytes.extend([bomb.cell, bomb.life | bomb.blast << 4, bomb.owner | bomb.direction << 4]);
         }
-        let flaming = self.flaming();
-        bytes.push(flaming.count_ones() as u8);
-        for cell in iter(flaming) {
+        let flame_cells = self.flame_cells();
+        bytes.push(flame_cells.count_ones() as u8);
+        for cell in iter(flame_cells) {
             let lives = (0..3).map(|life| u8::from(has(self.flames[life], cell)) << life).sum();
             bytes.extend([cell, lives]);
         }
@@ -90,7 +90,7 @@ impl State {
         let num_cells = board_size as usize * board_size as usize;
         let over = kind & OVER != 0;
         let mut agents = [Agent::default(); MAX_PLAYERS];
-        let mut fallen = 0;
+        let mut killed_by_walls = 0;
         for (player, agent) in agents[..rules.num_players()].iter_mut().enumerate() {
             let [cell, ammo, blast] = [reader.byte()?, reader.byte()?, reader.byte()?];
             *agent = Agent { cell, ammo: ammo & 0x1f, blast, can_kick: ammo & 0x40 != 0, alive: ammo & 0x80 != 0 };
@@ -98,7 +98,7 @@ impl State {
                 if agent.alive || !over || rules.ring_at(step).is_none() {
                     return Err(format!("expected the last walls to kill where a game is over, got player {player}"));
                 }
-                fallen |= 1 << player;
+                killed_by_walls |= 1 << player;
             }
         }
         let (mut board, mut hidden) = ([0; MAX_CELLS], [0; MAX_CELLS]);
@@ -135,7 +135,7 @@ impl State {
         let (board, hidden) = (&board[..num_cells], &hidden[..num_cells]);
         let mut state =
             Self::from_parts(&Parts { rules, step, board, hidden, agents, bombs: &bombs, flames: &flames })?;
-        (state.over, state.fallen) = (over, fallen);
+        (state.done, state.killed_by_walls) = (over, killed_by_walls);
         Ok(state)
     }
 }

@@ -37,21 +37,21 @@ impl Sight {
         let agent = state.agents[player];
         let visible = geometry.window(agent.cell, rules.view);
         let agents = state.agent_cells();
-        let flaming = state.flaming();
+        let flame_cells = state.flame_cells();
         let bombs = state.bomb_cells();
         let mut enemies = [NOWHERE; 3];
-        let mut hostile = 0;
+        let mut enemy_cells = 0;
         let (values, count) = rules.enemies(player);
         for (seen, value) in enemies.iter_mut().zip(&values[..count]) {
             let enemy = state.agents[(value - item::AGENT0) as usize];
             if enemy.alive && has(visible, enemy.cell) {
                 *seen = enemy.cell;
-                hostile |= bit(enemy.cell);
+                enemy_cells |= bit(enemy.cell);
             }
         }
-        let passage = visible & !(state.standing() | flaming | bombs | agents);
+        let passage = visible & !(state.static_cells() | flame_cells | bombs | agents);
         let items = state.items.map(|cells| cells & visible);
-        let friends = agents & visible & !hostile;
+        let friends = agents & visible & !enemy_cells;
         let mut sight = Self {
             size: rules.board_size,
             cell: agent.cell,
@@ -62,7 +62,7 @@ impl Sight {
             wood: state.wood & visible,
             fog: geometry.full & !visible,
             items,
-            scope: geometry.scope[agent.cell as usize] & visible & !state.rigid & !flaming,
+            scope: geometry.scope[agent.cell as usize] & visible & !state.rigid & !flame_cells,
             enemies,
             bombs: [(0, 0); MAX_BOMBS],
             num_bombs: 0,
@@ -92,18 +92,18 @@ impl Sight {
         if bomb_blast_strength.len() != board.len() || cell as usize >= board.len() || enemies.len() > 3 {
             return Err("expected two arrays of one size, a cell on them and at most 3 enemies".to_string());
         }
-        let showing = |values: &[u8]| {
+        let cells_with = |values: &[u8]| {
             iter(geometry.full).filter(|&c| values.contains(&board[c as usize])).fold(0, |set, c| set | bit(c))
         };
-        let passage = showing(&[item::PASSAGE]);
-        let items = [item::EXTRA_BOMB, item::INCR_RANGE, item::KICK].map(|kind| showing(&[kind]));
+        let passage = cells_with(&[item::PASSAGE]);
+        let items = [item::EXTRA_BOMB, item::INCR_RANGE, item::KICK].map(|kind| cells_with(&[kind]));
         let friends = (item::AGENT0..item::AGENT0 + 4).filter(|value| !enemies.contains(value));
-        let friends = friends.fold(0, |set, value| set | showing(&[value]));
+        let friends = friends.fold(0, |set, value| set | cells_with(&[value]));
         let mut seen = [NOWHERE; 3];
         for (place, &value) in seen.iter_mut().zip(enemies) {
-            *place = iter(showing(&[value])).next().unwrap_or(NOWHERE);
+            *place = iter(cells_with(&[value])).next().unwrap_or(NOWHERE);
         }
-        let fog = showing(&[item::FOG]);
+        let fog = cells_with(&[item::FOG]);
         let mut sight = Self {
             size,
             cell,
@@ -111,10 +111,10 @@ impl Sight {
             blast,
             passable: passage | items[0] | items[1] | items[2] | friends,
             passage,
-            wood: showing(&[item::WOOD]),
+            wood: cells_with(&[item::WOOD]),
             fog,
             items,
-            scope: geometry.scope[cell as usize] & !(fog | showing(&[item::RIGID, item::FLAMES])),
+            scope: geometry.scope[cell as usize] & !(fog | cells_with(&[item::RIGID, item::FLAMES])),
             enemies: seen,
             bombs: [(0, 0); MAX_BOMBS],
             num_bombs: 0,
@@ -142,12 +142,12 @@ impl Sight {
     }
 
     fn insert_bomb(&mut self, cell: u8, strength: u8) {
-        let mut at = self.num_bombs as usize;
-        while at > 0 && self.bombs[at - 1].0 > cell {
-            self.bombs[at] = self.bombs[at - 1];
-            at -= 1;
+        let mut index = self.num_bombs as usize;
+        while index > 0 && self.bombs[index - 1].0 > cell {
+            self.bombs[index] = self.bombs[index - 1];
+            index -= 1;
         }
-        self.bombs[at] = (cell, strength);
+        self.bombs[index] = (cell, strength);
         self.num_bombs += 1;
     }
 }

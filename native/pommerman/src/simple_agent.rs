@@ -122,13 +122,13 @@ pub fn distribution(sight: &Sight, memory: &Memory) -> Vec<Possibility> {
     let mut possibilities: Vec<Possibility> = Vec::new();
     let mut enumeration = Enumeration::default();
     loop {
-        let mut after = *memory;
-        let Decision { action, appended } = decide(sight, &mut after, &mut enumeration);
+        let mut new_memory = *memory;
+        let Decision { action, appended } = decide(sight, &mut new_memory, &mut enumeration);
         let probability = enumeration.probability();
-        let same = |p: &&mut Possibility| (p.action, p.memory, p.appended) == (action, after, appended);
-        match possibilities.iter_mut().find(same) {
-            Some(known) => known.probability += probability,
-            None => possibilities.push(Possibility { action, memory: after, appended, probability }),
+        let is_same = |p: &&mut Possibility| (p.action, p.memory, p.appended) == (action, new_memory, appended);
+        match possibilities.iter_mut().find(is_same) {
+            Some(possibility) => possibility.probability += probability,
+            None => possibilities.push(Possibility { action, memory: new_memory, appended, probability }),
         }
         if !enumeration.advance() {
             return possibilities;
@@ -236,19 +236,19 @@ fn escape(sight: &Sight, marks: &Marks) -> u8 {
             continue;
         }
         let strength = marks.strength[direction as usize];
-        let lines = geometry.whole_row(start) | geometry.whole_column(start);
-        let beyond = iter(lines).filter(|&cell| geometry.distance(cell, start) > strength);
-        let goal = beyond.fold(geometry.full & !lines, |cells, cell| cells | bit(cell));
+        let own_lines = geometry.whole_row(start) | geometry.whole_column(start);
+        let beyond = iter(own_lines).filter(|&cell| geometry.distance(cell, start) > strength);
+        let goal = beyond.fold(geometry.full & !own_lines, |cells, cell| cells | bit(cell));
         let mut reached = bit(start);
         loop {
             if reached & goal != 0 {
                 return direction;
             }
-            let grown = reached | geometry.touching(reached) & passable;
-            if grown == reached {
+            let expanded = reached | geometry.touching(reached) & passable;
+            if expanded == reached {
                 break;
             }
-            reached = grown;
+            reached = expanded;
         }
     }
     STOP
@@ -358,7 +358,7 @@ impl Marks {
             self.order[self.len] = direction;
             self.len += 1;
         }
-        let known = &mut self.strength[direction as usize];
-        *known = strength.max(*known);
+        let strongest = &mut self.strength[direction as usize];
+        *strongest = strength.max(*strongest);
     }
 }

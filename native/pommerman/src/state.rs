@@ -51,10 +51,10 @@ pub struct State {
     pub(crate) bombs: [Bomb; MAX_BOMBS],
     pub(crate) num_bombs: u8,
     /// The reference's `done` of the last step.
-    pub(crate) over: bool,
+    pub(crate) done: bool,
     /// Bit set of the players killed by walls at the end of the step that ended the game, who count as alive in its
     /// result.
-    pub(crate) fallen: u8,
+    pub(crate) killed_by_walls: u8,
     pub(crate) step: u16,
 }
 
@@ -122,21 +122,21 @@ impl State {
             }
             state.agents[player] = *agent;
         }
-        let mut taken = 0;
+        let mut occupied = 0;
         for bomb in parts.bombs {
-            let fits = (bomb.cell as usize) < num_cells
+            let is_valid = (bomb.cell as usize) < num_cells
                 && (bomb.owner as usize) < rules.num_players()
                 && (1..=10).contains(&bomb.life)
                 && bomb.blast <= 10
                 && bomb.direction <= 4;
-            if !fits || has(taken, bomb.cell) {
+            if !is_valid || has(occupied, bomb.cell) {
                 return Err(format!("expected bombs of a life of 1..=10 on cells of their own, got {bomb:?}"));
             }
-            taken |= bit(bomb.cell);
+            occupied |= bit(bomb.cell);
             state.push_bomb(*bomb);
         }
         // A ring collapses after `done` was decided, so its deaths count only from the next step on.
-        state.over = match rules.ring_at(state.step) {
+        state.done = match rules.ring_at(state.step) {
             Some(_) => false,
             None => state.outcome().done,
         };
@@ -145,18 +145,18 @@ impl State {
     }
 
     fn check_layers(&self) -> Result<(), String> {
-        let mut taken = 0;
+        let mut occupied = 0;
         for (player, agent) in self.agents.iter().enumerate().filter(|(_, agent)| agent.alive) {
-            if has(taken | self.standing() | self.flaming(), agent.cell) {
+            if has(occupied | self.static_cells() | self.flame_cells(), agent.cell) {
                 return Err(format!("expected agent {player} on a free cell, got one at cell {}", agent.cell));
             }
-            taken |= bit(agent.cell);
+            occupied |= bit(agent.cell);
         }
-        if let Some(cell) = iter(self.bomb_cells() & self.standing()).next() {
+        if let Some(cell) = iter(self.bomb_cells() & self.static_cells()).next() {
             return Err(format!("expected bombs on free cells, got one at cell {cell}"));
         }
         let hidden = self.hidden[0] | self.hidden[1] | self.hidden[2];
-        match iter(hidden & self.standing() & !self.wood).next() {
+        match iter(hidden & self.static_cells() & !self.wood).next() {
             Some(cell) => Err(format!("expected no hidden item under a wall or another item, got one at cell {cell}")),
             None => Ok(()),
         }
@@ -174,8 +174,8 @@ impl State {
             agents: [Agent::default(); MAX_PLAYERS],
             bombs: [Bomb::default(); MAX_BOMBS],
             num_bombs: 0,
-            over: false,
-            fallen: 0,
+            done: false,
+            killed_by_walls: 0,
             step: 0,
         }
     }
@@ -224,18 +224,18 @@ impl State {
     /// was decided, before walls collapsed.
     #[inline]
     pub fn survivors(&self) -> u32 {
-        self.living() | u32::from(self.fallen)
+        self.living() | u32::from(self.killed_by_walls)
     }
 
     /// Returns whether the game is over: the reference's `done`, or no player is alive.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.over || self.living() == 0
+        self.done || self.living() == 0
     }
 
     /// Returns the burning cells.
     #[inline]
-    pub fn flaming(&self) -> Cells {
+    pub fn flame_cells(&self) -> Cells {
         self.flames[0] | self.flames[1] | self.flames[2]
     }
 
@@ -253,7 +253,7 @@ impl State {
 
     /// Returns the cells with walls, wood or visible items.
     #[inline]
-    pub fn standing(&self) -> Cells {
+    pub fn static_cells(&self) -> Cells {
         self.rigid | self.wood | self.items[0] | self.items[1] | self.items[2]
     }
 
@@ -287,7 +287,7 @@ impl State {
             paint(*cells, kind);
         }
         paint(self.bomb_cells(), item::BOMB);
-        paint(self.flaming(), item::FLAMES);
+        paint(self.flame_cells(), item::FLAMES);
         for (agent, value) in self.agents.iter().zip(item::AGENT0..).filter(|(agent, _)| agent.alive) {
             paint(bit(agent.cell), value);
         }
@@ -311,7 +311,7 @@ impl State {
     /// Returns a 64-bit hash of everything that the rest of the game depends on, regardless of the order of bombs.
     pub fn hash(&self) -> u64 {
         let rules = &self.rules;
-        let mut hash = mix(u64::from(self.fallen) << 17 | u64::from(self.step) << 1 | u64::from(self.over))
+        let mut hash = mix(u64::from(self.killed_by_walls) << 17 | u64::from(self.step) << 1 | u64::from(self.done))
             ^ mix(u64::from(rules.game_type as u8 | u8::from(rules.timeout_is_loss) << 6) << 56
                 | u64::from(rules.board_size) << 48
                 | u64::from(rules.view) << 40

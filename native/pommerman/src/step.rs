@@ -21,13 +21,13 @@ impl State {
         self.advance(actions);
         self.step = self.step.saturating_add(1);
         let outcome = self.outcome();
-        self.over = outcome.done;
-        self.fallen = 0;
+        self.done = outcome.done;
+        self.killed_by_walls = 0;
         if let Some(ring) = self.rules.ring_at(self.step) {
             let living = self.living();
             self.collapse(self.geometry().ring(ring));
-            if self.over {
-                self.fallen = (living & !self.living()) as u8;
+            if self.done {
+                self.killed_by_walls = (living & !self.living()) as u8;
             }
         }
         outcome
@@ -36,17 +36,17 @@ impl State {
     fn advance(&mut self, actions: [u8; MAX_PLAYERS]) {
         let geometry = self.geometry();
         self.age_flames();
-        let burning = self.flaming() & !(self.agent_cells() | self.bomb_cells());
-        let mut moves = self.intents(geometry, actions);
+        let burning = self.flame_cells() & !(self.agent_cells() | self.bomb_cells());
+        let mut moves = self.intended_moves(geometry, actions);
         let num_bombs = self.num_bombs as usize;
-        moves.cross(num_bombs);
-        moves.settle(num_bombs);
+        moves.resolve_swaps(num_bombs);
+        moves.resolve_conflicts(num_bombs);
         if self.kick(geometry, actions, &mut moves) {
-            moves.settle_late(num_bombs);
+            moves.resolve_kick_conflicts(num_bombs);
         }
-        self.apply(&moves);
-        let hot = self.explode(geometry, burning);
-        self.paint(hot);
+        self.apply_moves(&moves);
+        let blast = self.explode(geometry, burning);
+        self.burn(blast);
     }
 
     /// S1: the oldest flames die and reveal items; where a younger flame burns, the item is lost.
@@ -64,7 +64,7 @@ impl State {
     }
 
     /// S2: the intended cells of agents and bombs, and newly laid bombs.
-    fn intents(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS]) -> Moves {
+    fn intended_moves(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS]) -> Moves {
         let mut moves = Moves::new();
         let walls = self.rigid | self.wood;
         let bombs = self.bomb_cells();
@@ -94,7 +94,7 @@ impl State {
             }
             moves.push_agent(player as u8, agent.cell, to);
         }
-        let blocked = self.standing();
+        let blocked = self.static_cells();
         for index in 0..self.num_bombs as usize {
             let Bomb { cell, direction, .. } = self.bombs[index];
             let mut to = cell;
@@ -112,11 +112,11 @@ impl State {
 
     /// S5: agents run into bombs and kick them or bounce off. Returns whether anything bounced or was kicked.
     fn kick(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS], moves: &mut Moves) -> bool {
-        let blocked = self.standing();
-        let mut bombs_later = [NONE; MAX_BOMBS];
-        let mut agents_later = [NONE; MAX_PLAYERS];
-        let mut any = false;
-        for (index, later) in bombs_later.iter_mut().enumerate().take(self.num_bombs as usize) {
+        let blocked = self.static_cells();
+        let mut bomb_targets = [NONE; MAX_BOMBS];
+        let mut agent_targets = [NONE; MAX_PLAYERS];
+        let mut has_conflict = false;
+        for (index, new_target) in bomb_targets.iter_mut().enumerate().take(self.num_bombs as usize) {
             let cell = moves.bomb_to[index];
             if moves.agents_at[cell as usize] == 0 {
                 continue;
@@ -124,46 +124,46 @@ impl State {
             let Some(k) = (0..moves.num_agents).find(|&k| moves.agent_to[k] == cell) else { continue };
             if cell == moves.agent_from[k] {
                 if cell != moves.bomb_from[index] {
-                    *later = moves.bomb_from[index];
-                    any = true;
+                    *new_target = moves.bomb_from[index];
+                    has_conflict = true;
                 }
                 continue;
             }
-            any = true;
+            has_conflict = true;
             let player = moves.id[k] as usize;
             let target = geometry.neighbour(cell, actions[player]);
-            let free = target != OFF
+            let is_free = target != OFF
                 && moves.agents_at[target as usize] == 0
                 && moves.bombs_at[target as usize] == 0
                 && !has(blocked, target);
-            if self.agents[player].can_kick && free {
+            if self.agents[player].can_kick && is_free {
                 moves.bombs_at[cell as usize] = 0;
-                *later = target;
+                *new_target = target;
                 moves.kicker[index] = k as u8;
                 moves.kicked[k] = index as u8;
                 self.bombs[index].direction = actions[player];
             } else {
-                *later = moves.bomb_from[index];
-                agents_later[k] = moves.agent_from[k];
+                *new_target = moves.bomb_from[index];
+                agent_targets[k] = moves.agent_from[k];
             }
         }
-        if any {
-            for (index, &to) in bombs_later[..self.num_bombs as usize].iter().enumerate() {
+        if has_conflict {
+            for (index, &to) in bomb_targets[..self.num_bombs as usize].iter().enumerate() {
                 if to != NONE {
                     moves.send_bomb(index, to);
                 }
             }
-            for (k, &to) in agents_later[..moves.num_agents].iter().enumerate() {
+            for (k, &to) in agent_targets[..moves.num_agents].iter().enumerate() {
                 if to != NONE {
                     moves.send_agent(k, to);
                 }
             }
         }
-        any
+        has_conflict
     }
 
     /// S7: bombs and agents move; items are picked up before anything explodes.
-    fn apply(&mut self, moves: &Moves) {
+    fn apply_moves(&mut self, moves: &Moves) {
         for index in 0..self.num_bombs as usize {
             let bomb = &mut self.bombs[index];
             if moves.bomb_to[index] == moves.bomb_from[index] && moves.kicker[index] == NONE {
@@ -195,37 +195,37 @@ impl State {
 
     /// S8: bombs tick and explode in chains. Returns the affected cells.
     fn explode(&mut self, geometry: &Geometry, burning: Cells) -> Cells {
-        let mut boom = false;
+        let mut has_explosion = false;
         for bomb in &mut self.bombs[..self.num_bombs as usize] {
             bomb.life -= 1;
             if has(burning, bomb.cell) {
                 bomb.life = 0;
             }
-            boom |= bomb.life == 0;
+            has_explosion |= bomb.life == 0;
         }
-        let mut hot = 0;
-        while boom {
+        let mut blast = 0;
+        while has_explosion {
             for index in 0..self.num_bombs as usize {
                 let bomb = self.bombs[index];
                 if bomb.life == 0 {
                     let owner = &mut self.agents[bomb.owner as usize];
                     owner.ammo = (owner.ammo + 1).min(MAX_AMMO);
-                    hot |= self.rays(geometry, bomb);
+                    blast |= self.blast_of(geometry, bomb);
                 }
             }
             self.retain_bombs(|bomb| bomb.life != 0);
-            boom = false;
+            has_explosion = false;
             for bomb in &mut self.bombs[..self.num_bombs as usize] {
-                if has(hot, bomb.cell) {
+                if has(blast, bomb.cell) {
                     bomb.life = 0;
-                    boom = true;
+                    has_explosion = true;
                 }
             }
         }
-        hot
+        blast
     }
 
-    fn rays(&self, geometry: &Geometry, bomb: Bomb) -> Cells {
+    fn blast_of(&self, geometry: &Geometry, bomb: Bomb) -> Cells {
         // A bomb of strength 0 affects no cell, not even its own.
         let mut cells = if bomb.blast > 0 { bit(bomb.cell) } else { 0 };
         for direction in 1..=4 {
@@ -245,15 +245,15 @@ impl State {
     }
 
     /// S9: flames destroy wood and visible items, and kill agents.
-    fn paint(&mut self, hot: Cells) {
-        if hot != 0 {
-            self.wood &= !hot;
-            self.items = self.items.map(|cells| cells & !hot);
-            self.flames[2] = hot;
+    fn burn(&mut self, blast: Cells) {
+        if blast != 0 {
+            self.wood &= !blast;
+            self.items = self.items.map(|cells| cells & !blast);
+            self.flames[2] = blast;
         }
-        let flaming = self.flaming();
+        let flame_cells = self.flame_cells();
         for agent in &mut self.agents {
-            agent.alive &= !has(flaming, agent.cell);
+            agent.alive &= !has(flame_cells, agent.cell);
         }
     }
 

@@ -59,22 +59,22 @@ impl Trace<'_> {
             blast: numbers[4] as u8,
             direction: numbers[5] as u8,
         };
-        let agents = part(self.agents, row * num_players * 6, (row + 1) * num_players * 6, "agents")?;
+        let agents = slice(self.agents, row * num_players * 6, (row + 1) * num_players * 6, "agents")?;
         let agents: Vec<Agent> = agents.chunks_exact(6).map(agent).collect();
         let bombs: Vec<Bomb> =
-            part(self.bombs, 6 * self.at(self.bomb_off, row)?, 6 * self.at(self.bomb_off, row + 1)?, "bombs")?
+            slice(self.bombs, 6 * self.offset(self.bomb_off, row)?, 6 * self.offset(self.bomb_off, row + 1)?, "bombs")?
                 .chunks_exact(6)
                 .map(bomb)
                 .collect();
-        let (start, end) = (self.at(self.flame_off, row)?, self.at(self.flame_off, row + 1)?);
-        let flames = part(self.flames, 3 * start, 3 * end, "flames")?.chunks_exact(3);
+        let (start, end) = (self.offset(self.flame_off, row)?, self.offset(self.flame_off, row + 1)?);
+        let flames = slice(self.flames, 3 * start, 3 * end, "flames")?.chunks_exact(3);
         let flames: Vec<(u8, u8)> = flames.map(|flame| (cell(flame[0], flame[1]), flame[2] as u8)).collect();
         let step = self.step.get(row).copied().ok_or("expected a step for every row")?;
         State::from_parts(&Parts {
             rules: self.rules,
             step: u16::try_from(step).map_err(|_| format!("expected a step of at least 0, got {step}"))?,
-            board: part(self.board, row * cells, (row + 1) * cells, "board")?,
-            hidden: part(self.items, row * cells, (row + 1) * cells, "items")?,
+            board: slice(self.board, row * cells, (row + 1) * cells, "board")?,
+            hidden: slice(self.items, row * cells, (row + 1) * cells, "items")?,
             agents: &agents,
             bombs: &bombs,
             flames: &flames,
@@ -86,7 +86,7 @@ impl Trace<'_> {
         let mut steps = 0;
         let mut mismatches = Vec::new();
         for game in 0..self.num_games() {
-            let (first, end) = (self.at(self.game_off, game)?, self.at(self.game_off, game + 1)?);
+            let (first, end) = (self.offset(self.game_off, game)?, self.offset(self.game_off, game + 1)?);
             let mut state = self.state(first)?;
             for row in first..end.saturating_sub(1) {
                 steps += 1;
@@ -103,37 +103,37 @@ impl Trace<'_> {
     fn difference(&self, state: &mut State, row: usize) -> Result<Option<String>, String> {
         let num_players = self.rules.num_players();
         let mut actions = [0; MAX_PLAYERS];
-        let recorded = part(self.actions, row * num_players, (row + 1) * num_players, "actions")?;
+        let recorded = slice(self.actions, row * num_players, (row + 1) * num_players, "actions")?;
         actions.iter_mut().zip(recorded).for_each(|(action, &number)| *action = number as u8);
         let outcome = state.step(actions);
 
         let next = row + 1;
         let expected = self.state(next)?;
-        let rewards = part(self.rewards, next * num_players, (next + 1) * num_players, "rewards")?;
+        let rewards = slice(self.rewards, next * num_players, (next + 1) * num_players, "rewards")?;
         let num_cells = state.geometry().num_cells();
-        let board = part(self.board, next * num_cells, (next + 1) * num_cells, "board")?;
-        let flat = |state: &State| state.flame_list().collect::<Vec<_>>();
+        let board = slice(self.board, next * num_cells, (next + 1) * num_cells, "board")?;
+        let flames_of = |state: &State| state.flame_list().collect::<Vec<_>>();
         let checks = [
             ("step", state.step == expected.step),
             ("board", &state.board()[..num_cells] == board),
             ("hidden items", state.hidden_items() == expected.hidden_items()),
             ("agents", state.agents() == expected.agents()),
             ("bombs", state.bombs() == expected.bombs()),
-            ("flames", flat(state) == flat(&expected)),
+            ("flames", flames_of(state) == flames_of(&expected)),
             (
                 "number of flames",
-                flat(state).len() == self.at(self.flame_off, next + 1)? - self.at(self.flame_off, next)?,
+                flames_of(state).len() == self.offset(self.flame_off, next + 1)? - self.offset(self.flame_off, next)?,
             ),
             ("rewards", &outcome.rewards[..num_players] == rewards),
             ("done", self.done.get(next) == Some(&u8::from(outcome.done))),
             ("result", self.result.get(next) == Some(&(outcome.ending as u8))),
         ];
-        Ok(checks.iter().find(|(_, equal)| !equal).map(|(what, _)| {
-            format!("expected {what} as recorded, got another\n{}recorded\n{}", state.to_text(), expected.to_text())
+        Ok(checks.iter().find(|(_, is_equal)| !is_equal).map(|(name, _)| {
+            format!("expected {name} as recorded, got another\n{}recorded\n{}", state.to_text(), expected.to_text())
         }))
     }
 
-    fn at(&self, offsets: &[i32], index: usize) -> Result<usize, String> {
+    fn offset(&self, offsets: &[i32], index: usize) -> Result<usize, String> {
         let offset = offsets.get(index).ok_or("expected one offset more than rows")?;
         usize::try_from(*offset).map_err(|_| format!("expected offsets of at least 0, got {offset}"))
     }
@@ -175,20 +175,20 @@ impl Decisions<'_> {
     /// Returns the exact distribution of one decision, as sorted rows.
     pub fn distribution(&self, sample: usize) -> Result<Vec<DecisionRow>, String> {
         let cells = self.size as usize * self.size as usize;
-        let cell = |place: &[i8]| cell(self.size, place[0], place[1]);
-        let enemies = part(self.enemies, 3 * sample, 3 * sample + 3, "enemies")?;
+        let cell = |coordinates: &[i8]| cell(self.size, coordinates[0], coordinates[1]);
+        let enemies = slice(self.enemies, 3 * sample, 3 * sample + 3, "enemies")?;
         let enemies: Vec<u8> = enemies.iter().copied().filter(|&value| value != 0).collect();
         let number = |numbers: &[i8]| numbers.get(sample).copied().ok_or("expected one number per sample");
         let sight = Sight::from_observation(
-            part(self.board, sample * cells, (sample + 1) * cells, "board")?,
-            part(self.bomb_blast_strength, sample * cells, (sample + 1) * cells, "bomb_blast_strength")?,
-            cell(part(self.position, 2 * sample, 2 * sample + 2, "position")?),
+            slice(self.board, sample * cells, (sample + 1) * cells, "board")?,
+            slice(self.bomb_blast_strength, sample * cells, (sample + 1) * cells, "bomb_blast_strength")?,
+            cell(slice(self.position, 2 * sample, 2 * sample + 2, "position")?),
             number(self.ammo)? as u8,
             number(self.blast_strength)? as u8,
             &enemies,
         )?;
         let num_recent = usize::try_from(number(self.recent_len)?).map_err(|_| "expected recent_len of at least 0")?;
-        let recent = part(self.recent, 12 * sample, 12 * sample + 2 * num_recent, "recent")?;
+        let recent = slice(self.recent, 12 * sample, 12 * sample + 2 * num_recent, "recent")?;
         let recent: Vec<u8> = recent.chunks_exact(2).map(cell).collect();
         let memory = Memory::new(number(self.prev_direction)?.max(0) as u8, &recent)?;
         let direction = |previous: u8| if previous == 0 { -1 } else { previous as i8 };
@@ -209,7 +209,7 @@ fn cell(size: u8, row: i8, column: i8) -> u8 {
     }
 }
 
-fn part<'a, T>(array: &'a [T], start: usize, end: usize, name: &str) -> Result<&'a [T], String> {
+fn slice<'a, T>(array: &'a [T], start: usize, end: usize, name: &str) -> Result<&'a [T], String> {
     array.get(start..end).ok_or_else(|| format!("expected {name} up to number {end}, got {}", array.len()))
 }
 
@@ -236,11 +236,11 @@ mod tests {
     fn decisions_off_the_board_are_errors() {
         let probabilities = |rows: Vec<DecisionRow>| rows.iter().map(|row| row.3).sum::<f64>();
         assert!((probabilities(decision(&[1, 1], &[1]).distribution(0).unwrap()) - 1.0).abs() < 1e-12);
-        for wrong in [[1, 3], [3, 1], [-1, 1], [1, -1], [0, 4], [86, 2]] {
-            assert!(decision(&wrong, &[1]).distribution(0).is_err(), "{wrong:?}");
+        for invalid in [[1, 3], [3, 1], [-1, 1], [1, -1], [0, 4], [86, 2]] {
+            assert!(decision(&invalid, &[1]).distribution(0).is_err(), "{invalid:?}");
         }
-        for wrong in [-1, 7] {
-            assert!(decision(&[1, 1], &[wrong]).distribution(0).is_err(), "{wrong}");
+        for invalid in [-1, 7] {
+            assert!(decision(&[1, 1], &[invalid]).distribution(0).is_err(), "{invalid}");
         }
     }
 }

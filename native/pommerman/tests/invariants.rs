@@ -48,7 +48,7 @@ fn over_all_variants(mut look: impl FnMut(&State, [u8; 4])) {
 fn records_hold_states_exactly() {
     over_all_variants(|state, _| {
         let bytes = state.pack();
-        let longest = 130 + 3 * state.bombs().len() + 2 * state.flaming().count_ones() as usize;
+        let longest = 130 + 3 * state.bombs().len() + 2 * state.flame_cells().count_ones() as usize;
         assert!(bytes.len() <= longest, "{} bytes", bytes.len());
         assert_eq!(&State::unpack(&bytes).unwrap(), state);
         assert!(State::unpack(&bytes[..bytes.len() - 1]).is_err());
@@ -129,7 +129,7 @@ fn a_decided_return_is_final_and_its_player_gone() {
                 let active = state.active_players().unwrap();
                 assert_eq!(active.is_empty(), state.is_over());
                 assert!(active.and(gone).is_empty());
-                for (player, now) in state.decided().into_iter().enumerate().take(rules.num_players()) {
+                for (player, now) in state.decided_returns().into_iter().enumerate().take(rules.num_players()) {
                     let before = std::mem::replace(&mut decided[player], now);
                     assert!(before == 0 || before == now);
                     if now != 0 {
@@ -149,7 +149,7 @@ fn a_decided_return_is_final_and_its_player_gone() {
 
 /// Checks that the state's returns match the step that led to it, and those of its record, image and perceived state.
 fn check_agreement(state: &State, outcome: Outcome) {
-    let decided = state.decided();
+    let decided = state.decided_returns();
     assert!(outcome.done && state.is_over());
     match outcome.ending {
         Ending::Win => assert_eq!(decided, outcome.rewards, "{}", state.to_text()),
