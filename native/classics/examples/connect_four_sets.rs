@@ -108,7 +108,7 @@ fn candidate(
     }
     let values: String = (0..7).map(|column| worth(solver, &position, column)).collect();
     let line = format!("{}\t{moves}\t{score}\t{values}", SETS[set].0);
-    Some((set, position.own | position.taken() << 32 ^ position.taken(), line))
+    Some((set, position.own | position.occupied() << 32 ^ position.occupied(), line))
 }
 
 /// Returns the number of plies to the end under perfect play.

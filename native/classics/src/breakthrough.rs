@@ -62,7 +62,7 @@ impl Rules for Breakthrough {
         (row * STRIDE + column) as u32
     }
 
-    fn seen(&self, player: Player, row: usize, column: usize) -> u32 {
+    fn cell_for_player(&self, player: Player, row: usize, column: usize) -> u32 {
         self.cell(if player == 0 { row } else { self.rows() - 1 - row }, column)
     }
 

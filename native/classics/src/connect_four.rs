@@ -42,18 +42,18 @@ impl Rules for ConnectFour {
     }
 
     fn actions(position: &Position<Self>, out: &mut Vec<Action>) {
-        let taken = position.taken();
-        out.extend((0..NUM_COLUMNS as Action).filter(|&column| stone(column, taken) != 0));
+        let taken = position.occupied();
+        out.extend((0..NUM_COLUMNS as Action).filter(|&column| landing_cell(column, taken) != 0));
     }
 
     fn play(position: &mut Position<Self>, column: Action) {
-        position.own |= stone(column, position.taken());
+        position.own |= landing_cell(column, position.occupied());
     }
 
     fn ending(position: &Position<Self>) -> Ending {
         if has_four(position.other) {
             Ending::win(1 - position.mover())
-        } else if position.taken().len() as usize == NUM_ROWS * NUM_COLUMNS {
+        } else if position.occupied().len() as usize == NUM_ROWS * NUM_COLUMNS {
             Ending::Draw
         } else {
             Ending::None
@@ -72,7 +72,7 @@ impl Rules for ConnectFour {
 }
 
 /// Returns the bit of a stone dropped into a column, or 0 if it is full.
-pub fn stone(column: Action, taken: u64) -> u64 {
+pub fn landing_cell(column: Action, taken: u64) -> u64 {
     let cells = 0b11_1111 << (column * 7);
     ((taken & cells) + (1 << (column * 7))) & cells
 }

@@ -4,9 +4,9 @@ use crate::cells::Cells;
 use crate::position::{Ending, Position, Rules};
 use moemcts_tree::{Action, Player};
 
-const LARGEST: usize = 11;
+const MAX_SIZE: usize = 11;
 /// The cells of the first column, by board size.
-const FIRST_COLUMN: [u128; LARGEST + 1] = first_columns();
+const FIRST_COLUMN: [u128; MAX_SIZE + 1] = first_columns();
 
 /// A rhombus of cells; the first player connects the top and the bottom row, the second the left and the right column.
 ///
@@ -19,7 +19,7 @@ pub struct Hex {
 
 impl Default for Hex {
     fn default() -> Self {
-        Self { size: LARGEST as u8 }
+        Self { size: MAX_SIZE as u8 }
     }
 }
 
@@ -28,8 +28,8 @@ impl Rules for Hex {
 
     fn sized(rows: usize, columns: usize) -> Result<Self, String> {
         match (rows, columns) {
-            (2..=LARGEST, _) if rows == columns => Ok(Self { size: rows as u8 }),
-            _ => Err(format!("expected as many rows as columns, 2 to {LARGEST}, got {rows} and {columns}")),
+            (2..=MAX_SIZE, _) if rows == columns => Ok(Self { size: rows as u8 }),
+            _ => Err(format!("expected as many rows as columns, 2 to {MAX_SIZE}, got {rows} and {columns}")),
         }
     }
 
@@ -49,7 +49,7 @@ impl Rules for Hex {
         (row * self.rows() + column) as u32
     }
 
-    fn seen(&self, player: Player, row: usize, column: usize) -> u32 {
+    fn cell_for_player(&self, player: Player, row: usize, column: usize) -> u32 {
         if player == 0 {
             self.cell(row, column)
         } else {
@@ -58,16 +58,16 @@ impl Rules for Hex {
     }
 
     fn actions(position: &Position<Self>, out: &mut Vec<Action>) {
-        let (rules, taken) = (position.rules, position.taken());
+        let (rules, taken) = (position.rules, position.occupied());
         if position.mover() == 0 {
             out.extend((rules.board() & !taken).iter());
         } else {
-            out.extend((0..rules.num_actions() as Action).filter(|&action| !taken.has(rules.placed(1, action))));
+            out.extend((0..rules.num_actions() as Action).filter(|&action| !taken.has(rules.placed_cell(1, action))));
         }
     }
 
     fn play(position: &mut Position<Self>, action: Action) {
-        position.own |= 1 << position.rules.placed(position.mover(), action);
+        position.own |= 1 << position.rules.placed_cell(position.mover(), action);
     }
 
     fn ending(position: &Position<Self>) -> Ending {
@@ -85,9 +85,9 @@ impl Hex {
         (1 << self.num_actions()) - 1
     }
 
-    fn placed(self, player: Player, action: Action) -> u32 {
+    fn placed_cell(self, player: Player, action: Action) -> u32 {
         let (row, column) = (action as usize / self.rows(), action as usize % self.rows());
-        self.seen(player, row, column)
+        self.cell_for_player(player, row, column)
     }
 
     /// Returns whether a player's stones connect its two sides.
@@ -107,19 +107,19 @@ impl Hex {
             let beside = outer << 1 | inner >> 1;
             let below = reached << size | inner << (size - 1);
             let above = reached >> size | outer >> (size - 1);
-            let grown = reached | (beside | below | above) & stones;
-            if grown & to != 0 || grown == reached {
-                return grown & to != 0;
+            let expanded = reached | (beside | below | above) & stones;
+            if expanded & to != 0 || expanded == reached {
+                return expanded & to != 0;
             }
-            reached = grown;
+            reached = expanded;
         }
     }
 }
 
-const fn first_columns() -> [u128; LARGEST + 1] {
-    let mut columns = [0; LARGEST + 1];
+const fn first_columns() -> [u128; MAX_SIZE + 1] {
+    let mut columns = [0; MAX_SIZE + 1];
     let mut size = 1;
-    while size <= LARGEST {
+    while size <= MAX_SIZE {
         let mut row = 0;
         while row < size {
             columns[size] |= 1 << (row * size);
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_full_board_has_exactly_one_winner() {
         let mut rng = Rng::new(0);
-        for size in 2..=LARGEST {
+        for size in 2..=MAX_SIZE {
             let rules = Hex::sized(size, size).unwrap();
             for _ in 0..100 {
                 let first = (0..rules.num_actions() as u32).filter(|_| rng.below(2) == 0);

@@ -71,11 +71,11 @@ impl Rules for Othello {
 
     fn actions(position: &Position<Self>, out: &mut Vec<Action>) {
         let rules = position.rules;
-        let placings = placings(position.own, position.other, rules.board());
-        if placings == 0 {
+        let legal_cells = legal_cells(position.own, position.other, rules.board());
+        if legal_cells == 0 {
             out.push(rules.pass());
         }
-        out.extend(placings.iter().map(|cell| cell / STRIDE as u32 * u32::from(rules.size) + cell % STRIDE as u32));
+        out.extend(legal_cells.iter().map(|cell| cell / STRIDE as u32 * u32::from(rules.size) + cell % STRIDE as u32));
     }
 
     fn play(position: &mut Position<Self>, action: Action) {
@@ -84,14 +84,14 @@ impl Rules for Othello {
         }
         let (row, column) = (action as usize / position.rules.rows(), action as usize % position.rules.rows());
         let placed = 1 << position.rules.cell(row, column);
-        let turned = turned(placed, position.own, position.other);
-        position.own |= placed | turned;
-        position.other &= !turned;
+        let flipped = flipped_stones(placed, position.own, position.other);
+        position.own |= placed | flipped;
+        position.other &= !flipped;
     }
 
     fn ending(position: &Position<Self>) -> Ending {
         let (own, other, board) = (position.own, position.other, position.rules.board());
-        if placings(own, other, board) != 0 || placings(other, own, board) != 0 {
+        if legal_cells(own, other, board) != 0 || legal_cells(other, own, board) != 0 {
             return Ending::None;
         }
         match own.len().cmp(&other.len()) {
@@ -114,21 +114,21 @@ impl Othello {
 }
 
 /// Returns the empty cells where a stone would flip others.
-fn placings(own: u64, other: u64, board: u64) -> u64 {
+fn legal_cells(own: u64, other: u64, board: u64) -> u64 {
     let empty = board & !(own | other);
-    DIRECTIONS.into_iter().fold(0, |found, direction| {
+    DIRECTIONS.into_iter().fold(0, |cells, direction| {
         let mut line = step(own, direction) & other;
         // At most six stones are between two others in a row of eight.
         for _ in 0..5 {
             line |= step(line, direction) & other;
         }
-        found | step(line, direction) & empty
+        cells | step(line, direction) & empty
     })
 }
 
 /// Returns the stones flipped by a placed stone.
-fn turned(placed: u64, own: u64, other: u64) -> u64 {
-    DIRECTIONS.into_iter().fold(0, |found, direction| {
+fn flipped_stones(placed: u64, own: u64, other: u64) -> u64 {
+    DIRECTIONS.into_iter().fold(0, |cells, direction| {
         let mut line = 0;
         let mut next = step(placed, direction);
         while next & other != 0 {
@@ -136,15 +136,15 @@ fn turned(placed: u64, own: u64, other: u64) -> u64 {
             next = step(next, direction);
         }
         if next & own != 0 {
-            found | line
+            cells | line
         } else {
-            found
+            cells
         }
     })
 }
 
-fn step(cells: u64, (shift, guard): (i32, u64)) -> u64 {
-    (if shift > 0 { cells << shift } else { cells >> -shift }) & guard
+fn step(cells: u64, (shift, mask): (i32, u64)) -> u64 {
+    (if shift > 0 { cells << shift } else { cells >> -shift }) & mask
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
     fn cell(&self, row: usize, column: usize) -> u32;
 
     /// Returns the bit of the cell in a row and column of the planes from the point of view of `player`.
-    fn seen(&self, _player: Player, row: usize, column: usize) -> u32 {
+    fn cell_for_player(&self, _player: Player, row: usize, column: usize) -> u32 {
         self.cell(row, column)
     }
 
@@ -123,8 +123,8 @@ impl<R: Rules> Position<R> {
         let mut position = Self { own, other, rules, ply, ending: Ending::None };
         position.ending = R::ending(&position);
         // The ending if the player to move had moved last.
-        let turned = R::ending(&Self { own: other, other: own, ply: ply ^ 1, ..position });
-        if turned == Ending::win(position.mover()) && turned != position.ending {
+        let swapped_ending = R::ending(&Self { own: other, other: own, ply: ply ^ 1, ..position });
+        if swapped_ending == Ending::win(position.mover()) && swapped_ending != position.ending {
             return Err("expected the game not to have ended before the last move".to_owned());
         }
         Ok(position)
@@ -147,7 +147,7 @@ impl<R: Rules> Position<R> {
     }
 
     /// Returns all stones.
-    pub fn taken(&self) -> R::Cells {
+    pub fn occupied(&self) -> R::Cells {
         self.own | self.other
     }
 
@@ -170,7 +170,7 @@ impl<R: Rules> Position<R> {
     }
 
     /// Returns a 64-bit hash of the stones, the player to move, and a number for the board.
-    fn mixed(&self, board: u64) -> u64 {
+    fn hash_with_board(&self, board: u64) -> u64 {
         let [a, b] = self.own.words();
         let [c, d] = self.other.words();
         let words = [a, b, c, d, self.mover() as u64 | board << 1];
@@ -226,12 +226,12 @@ impl<R: Rules> State for Position<R> {
         let size = |rules: R| (rules.rows() << 8 | rules.columns()) as u64;
         // Equal stones on boards of other sizes are different positions. The default size adds nothing, as random
         // playouts are seeded by keys, and published results depend on them.
-        Ok(self.mixed(size(self.rules) ^ size(R::default())))
+        Ok(self.hash_with_board(size(self.rules) ^ size(R::default())))
     }
 
     /// The board does not change within a game; these keys match those in records of matches.
     fn position_key(&self) -> Result<u64, Infallible> {
-        Ok(self.mixed(0))
+        Ok(self.hash_with_board(0))
     }
 }
 
@@ -250,11 +250,11 @@ impl<R: Rules> Observe for Position<R> {
 
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
         let (rows, columns) = (self.rules.rows(), self.rules.columns());
-        let planes = [self.stones_of(player), self.stones_of(1 - player), !self.taken()];
+        let planes = [self.stones_of(player), self.stones_of(1 - player), !self.occupied()];
         for (plane, stones) in planes.into_iter().enumerate() {
             for row in 0..rows {
                 for column in 0..columns {
-                    let cell = self.rules.seen(player, row, column);
+                    let cell = self.rules.cell_for_player(player, row, column);
                     out[(plane * rows + row) * columns + column] = f32::from(u8::from(stones.has(cell)));
                 }
             }

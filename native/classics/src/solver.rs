@@ -15,9 +15,9 @@ const BOARD: u64 = BOTTOM * 0b11_1111;
 /// From the centre outwards, as central stones are part of more rows of four.
 const ORDER: [u32; NUM_COLUMNS] = [3, 2, 4, 1, 5, 0, 6];
 /// A prime, so that keys are spread evenly.
-const TABLE: usize = 8_388_593;
+const TABLE_SIZE: usize = 8_388_593;
 /// Lower bounds are stored with values above all upper bounds.
-const UPPER: std::ops::RangeInclusive<i32> = 1..=CELLS - 5;
+const UPPER_BOUNDS: std::ops::RangeInclusive<i32> = 1..=CELLS - 5;
 
 /// Solves positions; its transposition table is kept for the next ones.
 pub struct Solver {
@@ -29,7 +29,7 @@ pub struct Solver {
 
 impl Default for Solver {
     fn default() -> Self {
-        Self { keys: vec![0; TABLE], bounds: vec![0; TABLE], num_nodes: 0 }
+        Self { keys: vec![0; TABLE_SIZE], bounds: vec![0; TABLE_SIZE], num_nodes: 0 }
     }
 }
 
@@ -37,7 +37,7 @@ impl Default for Solver {
 #[derive(Clone, Copy)]
 struct Board {
     own: u64,
-    taken: u64,
+    occupied: u64,
     ply: i32,
 }
 
@@ -50,21 +50,21 @@ impl Solver {
         if board.can_win() {
             return (CELLS + 1 - board.ply) / 2;
         }
-        let (mut least, mut most) = (-(CELLS - board.ply) / 2, (CELLS + 1 - board.ply) / 2);
-        while least < most {
+        let (mut lower, mut upper) = (-(CELLS - board.ply) / 2, (CELLS + 1 - board.ply) / 2);
+        while lower < upper {
             // Windows near 0 are narrowed first, as excluding an early win takes less effort.
-            let middle = match least + (most - least) / 2 {
-                middle if middle <= 0 && least / 2 < middle => least / 2,
-                middle if middle >= 0 && most / 2 > middle => most / 2,
+            let middle = match lower + (upper - lower) / 2 {
+                middle if middle <= 0 && lower / 2 < middle => lower / 2,
+                middle if middle >= 0 && upper / 2 > middle => upper / 2,
                 middle => middle,
             };
             if self.negamax(board, middle, middle + 1) <= middle {
-                most = most.min(middle);
+                upper = upper.min(middle);
             } else {
-                least = middle + 1;
+                lower = middle + 1;
             }
         }
-        least
+        lower
     }
 
     /// Returns 1, 0 or -1 if the mover wins, draws or loses; the game must not be over.
@@ -79,37 +79,37 @@ impl Solver {
     /// Returns a bound on the score, sufficient to compare it with `alpha` and `beta`; the mover cannot win at once.
     fn negamax(&mut self, board: Board, mut alpha: i32, mut beta: i32) -> i32 {
         self.num_nodes += 1;
-        let moves = board.not_losing();
+        let moves = board.non_losing_moves();
         if moves == 0 {
             return -(CELLS - board.ply) / 2;
         }
         if board.ply >= CELLS - 2 {
             return 0;
         }
-        let least = -(CELLS - 2 - board.ply) / 2;
-        if alpha < least {
-            alpha = least;
+        let lower = -(CELLS - 2 - board.ply) / 2;
+        if alpha < lower {
+            alpha = lower;
             if alpha >= beta {
                 return alpha;
             }
         }
-        let mut most = (CELLS - 1 - board.ply) / 2;
-        let key = board.own + board.taken;
-        match self.bound(key) {
+        let mut upper = (CELLS - 1 - board.ply) / 2;
+        let key = board.own + board.occupied;
+        match self.lookup_bound(key) {
             0 => {}
-            bound if UPPER.contains(&bound) => most = most.min(bound + MIN_SCORE - 1),
+            bound if UPPER_BOUNDS.contains(&bound) => upper = upper.min(bound + MIN_SCORE - 1),
             bound => {
-                let found = bound - *UPPER.end() + MIN_SCORE - 1;
-                if found > alpha {
-                    alpha = found;
+                let lower_bound = bound - *UPPER_BOUNDS.end() + MIN_SCORE - 1;
+                if lower_bound > alpha {
+                    alpha = lower_bound;
                     if alpha >= beta {
                         return alpha;
                     }
                 }
             }
         }
-        if beta > most {
-            beta = most;
+        if beta > upper {
+            beta = upper;
             if alpha >= beta {
                 return beta;
             }
@@ -117,29 +117,29 @@ impl Solver {
         for child in board.children(moves) {
             let score = -self.negamax(child, -beta, -alpha);
             if score >= beta {
-                self.remember(key, score + *UPPER.end() - MIN_SCORE + 1);
+                self.store_bound(key, score + *UPPER_BOUNDS.end() - MIN_SCORE + 1);
                 return score;
             }
             alpha = alpha.max(score);
         }
-        self.remember(key, alpha - MIN_SCORE + 1);
+        self.store_bound(key, alpha - MIN_SCORE + 1);
         alpha
     }
 
-    fn bound(&self, key: u64) -> i32 {
-        let place = key as usize % TABLE;
+    fn lookup_bound(&self, key: u64) -> i32 {
+        let index = key as usize % TABLE_SIZE;
         // 32 of the 49 bits and the index identify a key, as 2^32 and the prime are coprime.
-        if self.keys[place] == key as u32 {
-            self.bounds[place].into()
+        if self.keys[index] == key as u32 {
+            self.bounds[index].into()
         } else {
             0
         }
     }
 
-    fn remember(&mut self, key: u64, bound: i32) {
-        let place = key as usize % TABLE;
-        self.keys[place] = key as u32;
-        self.bounds[place] = bound as u8;
+    fn store_bound(&mut self, key: u64, bound: i32) {
+        let index = key as usize % TABLE_SIZE;
+        self.keys[index] = key as u32;
+        self.bounds[index] = bound as u8;
     }
 }
 
@@ -148,25 +148,25 @@ const MIN_SCORE: i32 = -CELLS / 2 + 3;
 
 impl Board {
     fn of(position: &Position<ConnectFour>) -> Self {
-        Self { own: position.own, taken: position.taken(), ply: position.plies().into() }
+        Self { own: position.own, occupied: position.occupied(), ply: position.plies().into() }
     }
 
-    fn possible(self) -> u64 {
-        (self.taken + BOTTOM) & BOARD
+    fn legal_moves(self) -> u64 {
+        (self.occupied + BOTTOM) & BOARD
     }
 
     fn can_win(self) -> bool {
-        completing(self.own) & self.possible() != 0
+        winning_cells(self.own) & self.legal_moves() != 0
     }
 
     /// Returns the moves after which the opponent cannot win at once.
-    fn not_losing(self) -> u64 {
-        let threats = completing(self.own ^ self.taken) & BOARD & !self.taken;
-        let possible = self.possible();
-        let forced = possible & threats;
+    fn non_losing_moves(self) -> u64 {
+        let threats = winning_cells(self.own ^ self.occupied) & BOARD & !self.occupied;
+        let legal_moves = self.legal_moves();
+        let forced = legal_moves & threats;
         // Two threats cannot both be met, and playing below a threat would enable it.
         match forced.count_ones() {
-            0 => possible & !(threats >> 1),
+            0 => legal_moves & !(threats >> 1),
             1 => forced & !(threats >> 1),
             _ => 0,
         }
@@ -174,40 +174,40 @@ impl Board {
 
     /// Returns the positions after moves, those that create the most threats first.
     fn children(self, moves: u64) -> impl Iterator<Item = Board> {
-        let mut found = [(0, 0); NUM_COLUMNS];
+        let mut ordered = [(0, 0); NUM_COLUMNS];
         let mut count = 0;
         for column in ORDER {
             let stone = moves & (0b11_1111 << (column * HEIGHT));
             if stone == 0 {
                 continue;
             }
-            let threats = (completing(self.own | stone) & BOARD & !self.taken).count_ones();
-            let mut place = count;
-            while place > 0 && found[place - 1].0 < threats {
-                found[place] = found[place - 1];
-                place -= 1;
+            let threats = (winning_cells(self.own | stone) & BOARD & !self.occupied).count_ones();
+            let mut index = count;
+            while index > 0 && ordered[index - 1].0 < threats {
+                ordered[index] = ordered[index - 1];
+                index -= 1;
             }
-            found[place] = (threats, stone);
+            ordered[index] = (threats, stone);
             count += 1;
         }
-        found.into_iter().take(count).map(move |(_, stone)| Self {
-            own: self.own ^ self.taken,
-            taken: self.taken | stone,
+        ordered.into_iter().take(count).map(move |(_, stone)| Self {
+            own: self.own ^ self.occupied,
+            occupied: self.occupied | stone,
             ply: self.ply + 1,
         })
     }
 }
 
 /// Returns the cells that complete four of these stones, including taken ones and bits above columns.
-fn completing(stones: u64) -> u64 {
-    let mut found = stones << 1 & stones << 2 & stones << 3;
+fn winning_cells(stones: u64) -> u64 {
+    let mut cells = stones << 1 & stones << 2 & stones << 3;
     for step in [HEIGHT - 1, HEIGHT, HEIGHT + 1] {
         let above = stones << step & stones << (2 * step);
         let below = stones >> step & stones >> (2 * step);
-        found |= above & (stones << (3 * step) | stones >> step);
-        found |= below & (stones << step | stones >> (3 * step));
+        cells |= above & (stones << (3 * step) | stones >> step);
+        cells |= below & (stones << step | stones >> (3 * step));
     }
-    found
+    cells
 }
 
 #[cfg(test)]
@@ -216,9 +216,11 @@ mod tests {
     use crate::Ending;
     use moemcts_tree::Rng;
 
-    fn searched(position: &Position<ConnectFour>) -> i32 {
+    fn exhaustive_score(position: &Position<ConnectFour>) -> i32 {
         match position.ending() {
-            Ending::None => position.actions().into_iter().map(|a| -searched(&position.after(a))).max().unwrap(),
+            Ending::None => {
+                position.actions().into_iter().map(|a| -exhaustive_score(&position.after(a))).max().unwrap()
+            }
             Ending::Draw => 0,
             _ => -(CELLS + 2 - i32::from(position.plies())) / 2,
         }
@@ -246,7 +248,7 @@ mod tests {
             }
             if !position.is_over() {
                 num_positions += 1;
-                let expected = searched(&position);
+                let expected = exhaustive_score(&position);
                 assert_eq!(solver.score(&position), expected, "{}", position.format());
                 assert_eq!(solver.value(&position), expected.signum(), "{}", position.format());
             }

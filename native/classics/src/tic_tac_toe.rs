@@ -39,7 +39,7 @@ impl Rules for TicTacToe {
     }
 
     fn actions(position: &Position<Self>, out: &mut Vec<Action>) {
-        out.extend((BOARD & !position.taken()).iter());
+        out.extend((BOARD & !position.occupied()).iter());
     }
 
     fn play(position: &mut Position<Self>, cell: Action) {
@@ -49,7 +49,7 @@ impl Rules for TicTacToe {
     fn ending(position: &Position<Self>) -> Ending {
         if LINES.iter().any(|line| position.other & line == *line) {
             Ending::win(1 - position.mover())
-        } else if position.taken() == BOARD {
+        } else if position.occupied() == BOARD {
             Ending::Draw
         } else {
             Ending::None

@@ -134,7 +134,7 @@ macro_rules! classic_game {
 
             /// Returns the number of stones on each board, `[N]`.
             fn stones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-                PyArray1::from_iter(py, self.0.iter().map(|(position, _)| i64::from(position.taken().len())))
+                PyArray1::from_iter(py, self.0.iter().map(|(position, _)| i64::from(position.occupied().len())))
             }
 
             /// Returns the actions of the careful agent, with one seed for each view.
