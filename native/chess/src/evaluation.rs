@@ -14,16 +14,16 @@ const BURDEN: [i32; 6] = [100, 120, 150, 190, 240, 90];
 
 /// Returns the static evaluation for the side to move, in centipawns; the end of the game is not considered.
 pub fn evaluate(state: &Chess) -> i32 {
-    let white = side(state, Color::White) - side(state, Color::Black);
+    let white = evaluate_side(state, Color::White) - evaluate_side(state, Color::Black);
     state.turn().fold_wb(white, -white)
 }
 
 /// Returns the value of a piece in centipawns, by which captures are ordered.
 pub fn material(role: Role) -> i32 {
-    MATERIAL[index(role)]
+    MATERIAL[role_index(role)]
 }
 
-fn side(state: &Chess, color: Color) -> i32 {
+fn evaluate_side(state: &Chess, color: Color) -> i32 {
     let (position, board) = (state.position(), state.position().board());
     let rules = state.variant().board;
     let has_queens = (board.by_role(Role::Queen) & board.by_color(!color)).any();
@@ -31,10 +31,10 @@ fn side(state: &Chess, color: Color) -> i32 {
     for square in board.by_color(color) {
         let Some(role) = board.role_at(square) else { continue };
         sum += match rules {
-            Board::Antichess => -BURDEN[index(role)],
+            Board::Antichess => -BURDEN[role_index(role)],
             // Pieces only support the king's race.
-            Board::RacingKings => MATERIAL[index(role)] / 2,
-            _ => MATERIAL[index(role)] + place(role, square, color, has_queens),
+            Board::RacingKings => MATERIAL[role_index(role)] / 2,
+            _ => MATERIAL[role_index(role)] + square_value(role, square, color, has_queens),
         };
     }
     let king = board.by_piece(Piece { color, role: Role::King }).into_iter().next();
@@ -42,11 +42,12 @@ fn side(state: &Chess, color: Color) -> i32 {
         (Board::KingOfTheHill, Some(king)) => 35 * centrality(king),
         (Board::RacingKings, Some(king)) => 90 * i32::from(king.rank()),
         (Board::ThreeCheck, _) => {
-            let given = position.remaining_checks().map_or(0, |checks| 3 - i32::from(u8::from(*checks.get(color))));
-            80 * given * (given + 1)
+            let checks_given =
+                position.remaining_checks().map_or(0, |checks| 3 - i32::from(u8::from(*checks.get(color))));
+            80 * checks_given * (checks_given + 1)
         }
         (Board::Crazyhouse, _) => position.pockets().map_or(0, |pockets| {
-            Role::ALL.into_iter().map(|role| HAND[index(role)] * i32::from(*pockets.get(color).get(role))).sum()
+            Role::ALL.into_iter().map(|role| HAND[role_index(role)] * i32::from(*pockets.get(color).get(role))).sum()
         }),
         _ => 0,
     }
@@ -54,7 +55,7 @@ fn side(state: &Chess, color: Color) -> i32 {
 
 /// Returns the value of a square for a piece: advanced pawns, central pieces, and a king at home while there are
 /// queens.
-fn place(role: Role, square: Square, color: Color, has_queens: bool) -> i32 {
+fn square_value(role: Role, square: Square, color: Color, has_queens: bool) -> i32 {
     let rank = i32::from(square.rank());
     let advance = color.fold_wb(rank, 7 - rank);
     match role {
@@ -74,6 +75,6 @@ fn centrality(square: Square) -> i32 {
     from_edge(square.file().into()).min(from_edge(square.rank().into()))
 }
 
-fn index(role: Role) -> usize {
+fn role_index(role: Role) -> usize {
     role as usize - Role::Pawn as usize
 }

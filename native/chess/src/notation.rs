@@ -14,7 +14,7 @@ use shakmaty::{Bitboard, Castles, EnPassantMode, Move, Position, PositionError, 
 
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
 use crate::moves::with_legal_moves;
-use crate::pgn::Written;
+use crate::pgn::WrittenMove;
 use crate::seen::Seen;
 use crate::state::{plies, Chess};
 use crate::variant::Rules;
@@ -26,18 +26,19 @@ use crate::variant::Rules;
 pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, String> {
     let parsed: Fen = fen.parse().map_err(|error| format!("expected a FEN, got {fen:?} ({error})"))?;
     let mut setup = parsed.into_setup();
-    setup.castling_rights = possible_rights(&setup, rules);
-    let found = match foreign(&setup, rules.variant.board) {
+    setup.castling_rights = valid_castling_rights(&setup, rules);
+    let result = match unsupported_feature(&setup, rules.variant.board) {
         Some(reason) => Err(reason.to_owned()),
         None => position(setup, rules),
     };
-    found.map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
+    result.map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
 }
 
 /// Returns what a position has that does not exist on that board.
-fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
-    let in_hand = setup.pockets.as_ref().is_some_and(|hands| hands.iter().any(|hand| hand.iter().any(|&n| n > 0)));
-    if in_hand && board != Board::Crazyhouse {
+fn unsupported_feature(setup: &Setup, board: Board) -> Option<&'static str> {
+    let has_pieces_in_hand =
+        setup.pockets.as_ref().is_some_and(|hands| hands.iter().any(|hand| hand.iter().any(|&n| n > 0)));
+    if has_pieces_in_hand && board != Board::Crazyhouse {
         Some("only crazyhouse has pieces in hand")
     } else if setup.remaining_checks.is_some() && board != Board::ThreeCheck {
         Some("only three-check counts checks")
@@ -47,7 +48,7 @@ fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
 }
 
 /// Returns those of the declared castling rooks that can castle by the rules of the game.
-fn possible_rights(setup: &Setup, rules: &Rules) -> Bitboard {
+fn valid_castling_rights(setup: &Setup, rules: &Rules) -> Bitboard {
     match rules.variant.board {
         // Some files declare rights for these nevertheless.
         Board::Antichess | Board::RacingKings => Bitboard::EMPTY,
@@ -72,12 +73,12 @@ pub fn position(setup: Setup, rules: &Rules) -> Result<VariantPosition, String> 
 /// Checks that neither counter exceeds what a compact position can store, now or later in the game.
 fn check_counters(setup: &Setup) -> Result<(), String> {
     let left = Rules::MAX_PLIES_LIMIT.saturating_sub(plies(setup.fullmoves, setup.turn));
-    for (name, got, most) in [
+    for (name, got, max) in [
         ("half-move clock", setup.halfmoves, Compact::MAX_HALFMOVES - left),
         ("move number", setup.fullmoves.get(), Compact::MAX_FULLMOVES),
     ] {
-        if got > most {
-            return Err(format!("expected a {name} of at most {most}, got {got}"));
+        if got > max {
+            return Err(format!("expected a {name} of at most {max}, got {got}"));
         }
     }
     Ok(())
@@ -106,7 +107,7 @@ pub fn parse_state(text: &str, rules: Rules) -> Result<Chess, String> {
     if occurred > 0 && !seen.is_empty() {
         return Err("expected `seen` or `occurred`, got both".to_owned());
     }
-    let mut state = Chess::with_past(position, rules, last, seen, occurred);
+    let mut state = Chess::with_history(position, rules, last, seen, occurred);
     for word in moves {
         let m = parse_move(word, &state)?;
         state.play_move(m);
@@ -140,7 +141,7 @@ pub fn parse_move(text: &str, state: &Chess) -> Result<Move, String> {
     let position = state.position();
     let uci = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(position).ok());
     let legal = uci.or_else(|| {
-        let (written, len) = Written::read(text.as_bytes())?;
+        let (written, len) = WrittenMove::read(text.as_bytes())?;
         matches!(&text[len..], "" | "+" | "#").then(|| written.to_move(position)).flatten()
     });
     legal.filter(|_| !state.is_over()).ok_or_else(|| {
@@ -182,8 +183,8 @@ pub fn pack(state: &Chess) -> Vec<u8> {
 ///
 /// Whether the position is legal is checked only by `unpack`, which takes far longer.
 pub fn check_packed(bytes: &[u8], rules: Rules) -> Result<Compact, String> {
-    let short = || format!("expected at least {} bytes, got {}", Compact::BYTES, bytes.len());
-    let compact = Compact::from_bytes(bytes).ok_or_else(short)?;
+    let too_short = || format!("expected at least {} bytes, got {}", Compact::BYTES, bytes.len());
+    let compact = Compact::from_bytes(bytes).ok_or_else(too_short)?;
     if compact.variant != rules.variant.id {
         let other = crate::variant::Variant::numbered(compact.variant).map_or("no known game", |variant| variant.name);
         return Err(format!("expected positions of {}, got {other}", rules.variant.name));
@@ -209,20 +210,20 @@ pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
     let position = position(setup, &rules)?;
     let (keys, _) = bytes[Compact::BYTES..].as_chunks();
     let seen = keys.iter().map(|&key| u64::from_le_bytes(key)).collect();
-    Ok(Chess::with_past(position, rules, compact.moves, seen, compact.repetitions))
+    Ok(Chess::with_history(position, rules, compact.moves, seen, compact.repetitions))
 }
 
 /// Maximum depth of `perft`: with few moves per position it could go deeper, and would need a deep stack.
-pub const DEEPEST_PERFT: u32 = 100;
+pub const MAX_PERFT_DEPTH: u32 = 100;
 
 /// Returns the number of leaves of the tree of legal moves at that depth; draws do not end games.
 ///
-/// `depth` is at most `DEEPEST_PERFT`. None if `stop`, which is polled, returned true.
+/// `depth` is at most `MAX_PERFT_DEPTH`. None if `stop`, which is polled, returned true.
 pub fn perft(state: &Chess, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
-    leaves(state.position(), depth, stop)
+    count_leaves(state.position(), depth, stop)
 }
 
-fn leaves(position: &VariantPosition, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
+fn count_leaves(position: &VariantPosition, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
     match depth {
         0 => return Some(1),
         1 => return Some(with_legal_moves(position, |moves| moves.len() as u64)),
@@ -233,7 +234,7 @@ fn leaves(position: &VariantPosition, depth: u32, stop: &dyn Fn() -> bool) -> Op
         moves.iter().try_fold(0, |sum, &m| {
             let mut child = position.clone();
             child.play_unchecked(m);
-            Some(sum + leaves(&child, depth - 1, stop)?)
+            Some(sum + count_leaves(&child, depth - 1, stop)?)
         })
     })
 }
@@ -249,7 +250,7 @@ pub fn replay(mut state: Chess, actions: &[u32]) -> Option<Chess> {
 
 fn parse_last<'a>(words: impl Iterator<Item = &'a str>) -> Result<[u8; 2 * HISTORY], String> {
     let mut last = [NONE; 2 * HISTORY];
-    let mut free = last.chunks_exact_mut(2);
+    let mut free_pairs = last.chunks_exact_mut(2);
     for word in words {
         let expected = || format!("expected squares like e2e4, or @e4 for a drop, got {word:?}");
         let (from, to) = word.split_at_checked(word.len().saturating_sub(2)).ok_or_else(expected)?;
@@ -258,7 +259,7 @@ fn parse_last<'a>(words: impl Iterator<Item = &'a str>) -> Result<[u8; 2 * HISTO
             from => square_byte(Some(from.parse::<Square>().map_err(|_| expected())?)),
         };
         let to = square_byte(Some(to.parse::<Square>().map_err(|_| expected())?));
-        let pair = free.next().ok_or_else(|| format!("expected at most {HISTORY} last moves"))?;
+        let pair = free_pairs.next().ok_or_else(|| format!("expected at most {HISTORY} last moves"))?;
         pair.copy_from_slice(&[from, to]);
     }
     Ok(last)
@@ -286,12 +287,12 @@ fn parse_occurred<'a>(words: impl Iterator<Item = &'a str>) -> Result<u8, String
 
 /// Returns an error if a game cannot have seen so many positions since the last irreversible move.
 fn check_seen(num: usize, halfmoves: u32, plies: u32, rules: &Rules) -> Result<(), String> {
-    let (most, counter) = match rules.variant.progresses {
+    let (max, counter) = match rules.variant.progresses {
         true => (halfmoves, "the half-move clock"),
         false => (plies, "the move number"),
     };
-    if num <= most as usize {
+    if num <= max as usize {
         return Ok(());
     }
-    Err(format!("expected at most {most} positions before that can be repeated, as {counter} says, got {num}"))
+    Err(format!("expected at most {max} positions before that can be repeated, as {counter} says, got {num}"))
 }

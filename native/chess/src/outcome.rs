@@ -51,7 +51,7 @@ pub fn end(position: &VariantPosition, rules: &Rules, repetitions: u8, ply: u32)
         return Some(End { winner: variant_winner(position), termination: Termination::VariantEnd });
     }
     if !has_legal_move(position) {
-        return Some(without_moves(position));
+        return Some(end_without_moves(position));
     }
     if position.is_insufficient_material() {
         return draw(Termination::InsufficientMaterial);
@@ -77,7 +77,7 @@ fn variant_winner(position: &VariantPosition) -> Option<Color> {
     }
 }
 
-fn without_moves(position: &VariantPosition) -> End {
+fn end_without_moves(position: &VariantPosition) -> End {
     if let Some(KnownOutcome::Decisive { winner }) = position.variant_outcome().known() {
         return End { winner: Some(winner), termination: Termination::Stalemate };
     }
@@ -93,8 +93,8 @@ fn without_moves(position: &VariantPosition) -> End {
 /// Out of check, a pawn or knight that shares no line with its king is not pinned, so one free square in front of it
 /// decides; only the other positions need the full list.
 fn has_legal_move(position: &VariantPosition) -> bool {
-    let lists = matches!(position, VariantPosition::Antichess(_) | VariantPosition::RacingKings(_));
-    if !lists && !position.is_check() {
+    let needs_full_list = matches!(position, VariantPosition::Antichess(_) | VariantPosition::RacingKings(_));
+    if !needs_full_list && !position.is_check() {
         let king = position.board().king_of(position.turn());
         let lines = king.map_or(Bitboard::EMPTY, |king| attacks::queen_attacks(king, Bitboard::EMPTY));
         let empty = !position.board().occupied();

@@ -77,11 +77,12 @@ pub static MULTI: PlaneSet = PlaneSet { name: "multi", features: &MULTI_FEATURES
 pub static MULTI_PLAIN: PlaneSet = PlaneSet { name: "multi-plain", features: MULTI_FEATURES.split_at(12).0 };
 
 /// 74 planes from which small networks learn faster: those of `v2`, then the attack features.
-pub static ATTACKS: PlaneSet = PlaneSet { name: "attacks", features: &joined::<18>(&V2_FEATURES, &ATTACK_FEATURES) };
+pub static ATTACKS: PlaneSet =
+    PlaneSet { name: "attacks", features: &concatenate::<18>(&V2_FEATURES, &ATTACK_FEATURES) };
 
 /// 101 planes: those of `multi`, then the attack features.
 pub static MULTI_ATTACKS: PlaneSet =
-    PlaneSet { name: "multi-attacks", features: &joined::<23>(&MULTI_FEATURES, &ATTACK_FEATURES) };
+    PlaneSet { name: "multi-attacks", features: &concatenate::<23>(&MULTI_FEATURES, &ATTACK_FEATURES) };
 
 pub static PLANE_SETS: [&PlaneSet; 6] = [&V1, &V2, &MULTI, &MULTI_PLAIN, &ATTACKS, &MULTI_ATTACKS];
 
@@ -90,14 +91,14 @@ const CHECKERBOARD: u64 = 0x55AA_55AA_55AA_55AA;
 const ALL: u64 = u64::MAX;
 
 /// Returns the concatenation of two lists of features, `N` in total.
-const fn joined<const N: usize>(first: &[Feature], second: &[Feature]) -> [Feature; N] {
-    let mut found = [Pieces; N];
+const fn concatenate<const N: usize>(first: &[Feature], second: &[Feature]) -> [Feature; N] {
+    let mut features = [Pieces; N];
     let mut i = 0;
     while i < N {
-        found[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        features[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
         i += 1;
     }
-    found
+    features
 }
 
 impl PlaneSet {
@@ -120,10 +121,10 @@ impl PlaneSet {
     pub fn encode(&self, position: &Compact, viewer: Color) -> Planes {
         let variant = Variant::numbered(position.variant).unwrap_or(&VARIANTS[0]);
         let flipped = variant.turns_board && viewer.is_black();
-        let sight = Sight { position, variant, viewer, flipped, board: OnceCell::new(), attacks: OnceCell::new() };
+        let encoder = Encoder { position, variant, viewer, flipped, board: OnceCell::new(), attacks: OnceCell::new() };
         let mut planes = Planes::default();
         for &feature in self.features {
-            sight.encode(feature, &mut planes);
+            encoder.encode(feature, &mut planes);
         }
         planes
     }
@@ -192,7 +193,7 @@ impl Planes {
 }
 
 /// A position from one side's point of view.
-struct Sight<'a> {
+struct Encoder<'a> {
     position: &'a Compact,
     variant: &'static Variant,
     viewer: Color,
@@ -201,7 +202,7 @@ struct Sight<'a> {
     attacks: OnceCell<ByColor<Attacks>>,
 }
 
-impl Sight<'_> {
+impl Encoder<'_> {
     fn encode(&self, feature: Feature, out: &mut Planes) {
         let position = self.position;
         let sides = [self.viewer, !self.viewer];
@@ -209,7 +210,7 @@ impl Sight<'_> {
         match feature {
             Pieces => {
                 for side in sides {
-                    Role::ALL.iter().for_each(|&role| out.push_squares(self.seen(self.pieces(side, role))));
+                    Role::ALL.iter().for_each(|&role| out.push_squares(self.orient(self.pieces(side, role))));
                 }
             }
             Repetition => (1..=2).for_each(|times| out.push_flag(position.repetitions >= times)),
@@ -221,10 +222,10 @@ impl Sight<'_> {
             }
             Promoted => {
                 for side in sides {
-                    out.push_squares(self.seen(position.promoted & position.of_color(side)));
+                    out.push_squares(self.orient(position.promoted & position.of_color(side)));
                 }
             }
-            EnPassant => out.push_squares(self.square(position.en_passant)),
+            EnPassant => out.push_squares(self.square_plane(position.en_passant)),
             Colour => out.push_flag(self.viewer.is_white()),
             MoveNumber => out.push_number(position.fullmoves as f32 / unit),
             Castling => {
@@ -235,11 +236,11 @@ impl Sight<'_> {
             }
             Halfmoves => out.push_number(position.halfmoves as f32 / unit),
             RemainingChecks => {
-                let counts = self.variant.board == shakmaty::variant::Variant::ThreeCheck;
+                let counts_checks = self.variant.board == shakmaty::variant::Variant::ThreeCheck;
                 for side in sides {
                     let left = position.checks[usize::from(side.is_black())];
-                    out.push_flag(counts && left <= 1);
-                    out.push_flag(counts && left <= 2);
+                    out.push_flag(counts_checks && left <= 1);
+                    out.push_flag(counts_checks && left <= 2);
                 }
             }
             Is960 => out.push_flag(self.variant.is_960()),
@@ -247,10 +248,10 @@ impl Sight<'_> {
                 let plain = VARIANTS.iter().filter(|variant| !variant.is_960());
                 plain.for_each(|variant| out.push_flag(variant.board == self.variant.board));
             }
-            LastMoves => position.moves.iter().for_each(|&square| out.push_squares(self.square(square))),
+            LastMoves => position.moves.iter().for_each(|&square| out.push_squares(self.square_plane(square))),
             PieceMasks => {
                 for side in sides {
-                    out.push_squares(self.seen(position.of_color(side)));
+                    out.push_squares(self.orient(position.of_color(side)));
                 }
             }
             Checkerboard => out.push_squares(CHECKERBOARD),
@@ -262,28 +263,30 @@ impl Sight<'_> {
             OppositeBishops => out.push_flag(self.has_opposite_bishops()),
             Checkers => {
                 let giving = checkers(self.board(), self.variant.board, position.turn());
-                out.push_squares(self.seen(giving.0));
+                out.push_squares(self.orient(giving.0));
             }
             MaterialCount(n) => {
                 Role::ALL[..n].iter().for_each(|&role| out.push_number(self.count(sides[0], role) / unit));
             }
             Feature::Attacks => {
                 for side in sides {
-                    self.attacks().get(side).by_role.iter().for_each(|squares| out.push_squares(self.seen(squares.0)));
+                    for squares in self.attacks().get(side).by_role.iter() {
+                        out.push_squares(self.orient(squares.0));
+                    }
                 }
             }
             AttackedTwice => {
-                sides.iter().for_each(|&side| out.push_squares(self.seen(self.attacks().get(side).twice.0)))
+                sides.iter().for_each(|&side| out.push_squares(self.orient(self.attacks().get(side).twice.0)))
             }
             Hanging => {
                 for side in sides {
-                    out.push_squares(self.seen(hanging(self.board(), self.attacks(), side).0));
+                    out.push_squares(self.orient(hanging(self.board(), self.attacks(), side).0));
                 }
             }
-            Blockers => sides.iter().for_each(|&side| out.push_squares(self.seen(blockers(self.board(), side).0))),
+            Blockers => sides.iter().for_each(|&side| out.push_squares(self.orient(blockers(self.board(), side).0))),
             CheckSquares => {
                 let squares = check_squares(self.board(), self.viewer);
-                squares.iter().for_each(|squares| out.push_squares(self.seen(squares.0)));
+                squares.iter().for_each(|squares| out.push_squares(self.orient(squares.0)));
             }
         }
     }
@@ -296,7 +299,8 @@ impl Sight<'_> {
         self.attacks.get_or_init(|| ByColor::new_with(|color| Attacks::of(self.board(), color)))
     }
 
-    fn seen(&self, squares: u64) -> u64 {
+    /// Returns squares from the viewer's point of view.
+    fn orient(&self, squares: u64) -> u64 {
         if self.flipped {
             squares.swap_bytes()
         } else {
@@ -304,9 +308,10 @@ impl Sight<'_> {
         }
     }
 
-    fn square(&self, square: u8) -> u64 {
+    /// Returns the plane of one square from the viewer's point of view, empty if there is none.
+    fn square_plane(&self, square: u8) -> u64 {
         if square < NONE {
-            self.seen(1 << square)
+            self.orient(1 << square)
         } else {
             0
         }

@@ -25,7 +25,7 @@ pub struct Chess {
     /// Hash of everything that matters for repetition.
     hash: u64,
     /// Sum of hashes of the positions in `seen`.
-    path: u64,
+    seen_hash: u64,
     seen: Seen,
     moves: [u8; 2 * HISTORY],
     en_passant: Option<Square>,
@@ -41,23 +41,23 @@ impl Chess {
 
     /// Returns a position without history.
     pub fn from_position(position: VariantPosition, rules: Rules) -> Self {
-        Self::with_past(position, rules, [NONE; 2 * HISTORY], Seen::default(), 0)
+        Self::with_history(position, rules, [NONE; 2 * HISTORY], Seen::default(), 0)
     }
 
     /// Returns a position with its last moves, the positions it can repeat and how often it occurred among them;
     /// `repetitions` is used only if `seen` is empty, as in datasets.
-    pub fn with_past(
+    pub fn with_history(
         position: VariantPosition,
         rules: Rules,
         moves: [u8; 2 * HISTORY],
         seen: Seen,
         repetitions: u8,
     ) -> Self {
-        let path = seen.to_vec().into_iter().fold(0u64, |sum, key| sum.wrapping_add(zobrist::mix(key, 1)));
+        let seen_hash = seen.to_vec().into_iter().fold(0u64, |sum, key| sum.wrapping_add(zobrist::mix(key, 1)));
         let mut state = Self {
-            placement: zobrist::of(&position),
+            placement: zobrist::hash_placement(&position),
             hash: 0,
-            path,
+            seen_hash,
             seen,
             moves,
             en_passant: None,
@@ -66,10 +66,10 @@ impl Chess {
             position,
             rules,
         };
-        state.arrive();
+        state.update_derived();
         if state.seen.is_empty() {
             state.repetitions = repetitions;
-            state.end = state.ended();
+            state.end = state.find_end();
         }
         state
     }
@@ -156,17 +156,17 @@ impl Chess {
         self.moves[0] = square_byte(from);
         self.moves[1] = u8::from(to);
         self.position.play_unchecked(m);
-        self.placement = zobrist::updated(self.placement, &before, &self.position);
-        let forgets = before.castling() != self.position.castles().castling_rights()
+        self.placement = zobrist::update(self.placement, &before, &self.position);
+        let is_irreversible = before.castling() != self.position.castles().castling_rights()
             || self.variant().progresses && self.position.halfmoves() == 0;
-        if forgets {
+        if is_irreversible {
             self.seen.clear();
-            self.path = 0;
+            self.seen_hash = 0;
         } else {
             self.seen.push(self.hash);
-            self.path = self.path.wrapping_add(zobrist::mix(self.hash, 1));
+            self.seen_hash = self.seen_hash.wrapping_add(zobrist::mix(self.hash, 1));
         }
-        self.arrive();
+        self.update_derived();
     }
 
     fn to_move(&self, action: Action) -> Option<Move> {
@@ -174,18 +174,18 @@ impl Chess {
     }
 
     /// Updates everything derived from the position and its history.
-    fn arrive(&mut self) {
+    fn update_derived(&mut self) {
         self.en_passant = self.position.legal_ep_square();
-        self.hash = self.placement ^ zobrist::of_rest(&self.position, self.en_passant);
+        self.hash = self.placement ^ zobrist::hash_rest(&self.position, self.en_passant);
         // A position cannot recur before the fourth half-move.
         self.repetitions = match self.seen.len() {
             0..=3 => 0,
             _ => self.seen.count(self.hash).min(u8::MAX.into()) as u8,
         };
-        self.end = self.ended();
+        self.end = self.find_end();
     }
 
-    fn ended(&self) -> Option<End> {
+    fn find_end(&self) -> Option<End> {
         outcome::end(&self.position, &self.rules, self.repetitions, self.num_plies())
     }
 }
@@ -237,7 +237,7 @@ impl State for Chess {
         let counters = u64::from(self.position.halfmoves()) << 32 | u64::from(self.num_plies());
         let rules = u64::from(self.variant().id) << 32 | u64::from(self.rules.max_plies);
         let [newer, older] = [0, 8].map(|i| u64::from_le_bytes(std::array::from_fn(|j| self.moves[i + j])));
-        let past = [self.path, u64::from(self.repetitions), counters, rules, newer, older];
+        let past = [self.seen_hash, u64::from(self.repetitions), counters, rules, newer, older];
         Ok(past.into_iter().fold(self.hash, zobrist::mix))
     }
 

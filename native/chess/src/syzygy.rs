@@ -64,13 +64,13 @@ impl Tables {
         if state.is_over() || state.position().board().occupied().count() > self.max_pieces() {
             return None;
         }
-        let found = match (self, state.position()) {
+        let result = match (self, state.position()) {
             (Self::Chess(tables), VariantPosition::Chess(position)) => wdl(tables, position),
             (Self::Atomic(tables), VariantPosition::Atomic(position)) => wdl(tables, position),
             (Self::Antichess(tables), VariantPosition::Antichess(position)) => wdl(tables, position),
             _ => return None,
         };
-        found.ok().map(|wdl| f32::from(number(wdl) / 2))
+        result.ok().map(|wdl| f32::from(wdl_number(wdl) / 2))
     }
 
     /// Returns the legal moves, best first, or None if a table is missing.
@@ -80,13 +80,13 @@ impl Tables {
         if state.is_over() || state.position().board().occupied().count() > self.max_pieces() {
             return None;
         }
-        let found = match (self, state.position()) {
+        let result = match (self, state.position()) {
             (Self::Chess(tables), VariantPosition::Chess(position)) => ranked(tables, position),
             (Self::Atomic(tables), VariantPosition::Atomic(position)) => ranked(tables, position),
             (Self::Antichess(tables), VariantPosition::Antichess(position)) => ranked(tables, position),
             _ => return None,
         };
-        found.ok()
+        result.ok()
     }
 }
 
@@ -100,23 +100,23 @@ fn wdl<S: Position + Clone + Syzygy>(tables: &Tablebase<S>, position: &S) -> Res
 fn ranked<S: Position + Clone + Syzygy>(tables: &Tablebase<S>, position: &S) -> Result<Vec<Ranked>, SyzygyError> {
     let mut moves = Vec::new();
     for action in position.legal_moves() {
-        let mut after = position.clone();
-        after.play_unchecked(action);
-        let dtz = tables.probe_dtz(&after)?;
-        let is_end = after.is_checkmate() || after.variant_outcome().is_known();
+        let mut child = position.clone();
+        child.play_unchecked(action);
+        let dtz = tables.probe_dtz(&child)?;
+        let is_end = child.is_checkmate() || child.variant_outcome().is_known();
         // A win on the hundredth half-move counts.
-        let counter = if is_end { 0 } else { after.halfmoves() };
+        let counter = if is_end { 0 } else { child.halfmoves() };
         let wdl = -AmbiguousWdl::from_dtz_and_halfmoves(dtz, counter);
         // The order of `Tablebase::best_move`, after the outcome with the current half-move clock.
-        let zeroes = action.is_zeroing();
-        let key = (Reverse(wdl), !is_end, zeroes ^ dtz.is_negative(), Reverse(dtz.ignore_rounding()));
-        moves.push((key, Ranked { action, wdl: number(wdl), dtz: distance(dtz, zeroes || is_end) }));
+        let is_zeroing = action.is_zeroing();
+        let key = (Reverse(wdl), !is_end, is_zeroing ^ dtz.is_negative(), Reverse(dtz.ignore_rounding()));
+        moves.push((key, Ranked { action, wdl: wdl_number(wdl), dtz: dtz_before_move(dtz, is_zeroing || is_end) }));
     }
     moves.sort_by_key(|(key, _)| *key);
     Ok(moves.into_iter().map(|(_, ranked)| ranked).collect())
 }
 
-fn number(wdl: AmbiguousWdl) -> i8 {
+fn wdl_number(wdl: AmbiguousWdl) -> i8 {
     match wdl {
         AmbiguousWdl::Loss | AmbiguousWdl::MaybeLoss => -2,
         AmbiguousWdl::BlessedLoss => -1,
@@ -127,7 +127,7 @@ fn number(wdl: AmbiguousWdl) -> i8 {
 }
 
 /// Returns the mover's DTZ, given that of the position after the move.
-fn distance(after: MaybeRounded<Dtz>, resets: bool) -> i32 {
+fn dtz_before_move(after: MaybeRounded<Dtz>, resets: bool) -> i32 {
     let dtz = (-after).ignore_rounding();
     i32::from(if resets { Dtz(dtz.signum()) } else { dtz.add_plies_saturating(1) })
 }

@@ -3,7 +3,7 @@
 use shakmaty::variant::VariantPosition;
 use shakmaty::{Bitboard, Board, Color, Position, Role, Square};
 
-const fn mixed(mut z: u64) -> u64 {
+const fn finalize(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -14,7 +14,7 @@ const fn table<const N: usize>(stream: u64) -> [u64; N] {
     let mut numbers = [0; N];
     let mut i = 0;
     while i < N {
-        numbers[i] = mixed(stream << 32 | i as u64);
+        numbers[i] = finalize(stream << 32 | i as u64);
         i += 1;
     }
     numbers
@@ -24,15 +24,15 @@ static PIECES: [u64; 12 * 64] = table(1);
 static CASTLING: [u64; 64] = table(2);
 static EN_PASSANT: [u64; 64] = table(3);
 static PROMOTED: [u64; 64] = table(4);
-const BLACK_TO_MOVE: u64 = mixed(5 << 32);
+const BLACK_TO_MOVE: u64 = finalize(5 << 32);
 
 /// Returns a hash of both numbers that depends on their order.
 pub fn mix(a: u64, b: u64) -> u64 {
-    mixed(a.rotate_left(23) ^ b.wrapping_mul(0xD6E8_FEB8_6659_FD93))
+    finalize(a.rotate_left(23) ^ b.wrapping_mul(0xD6E8_FEB8_6659_FD93))
 }
 
 /// Returns the hash of pieces, promoted pieces, castling rights and side to move, updated from that before a move.
-pub fn updated(hash: u64, before: &Placement, after: &VariantPosition) -> u64 {
+pub fn update(hash: u64, before: &Placement, after: &VariantPosition) -> u64 {
     let mut hash = hash ^ BLACK_TO_MOVE;
     let board = after.board();
     for color in Color::ALL {
@@ -40,17 +40,17 @@ pub fn updated(hash: u64, before: &Placement, after: &VariantPosition) -> u64 {
         for role in Role::ALL {
             let piece = role.of(color);
             let moved = (before.board.by_piece(piece) ^ board.by_piece(piece)) & changed;
-            hash ^= sum(&PIECES[64 * piece_index(color, role)..], moved);
+            hash ^= xor_of(&PIECES[64 * piece_index(color, role)..], moved);
         }
     }
-    hash ^= sum(&CASTLING, before.castling ^ after.castles().castling_rights());
-    hash ^ sum(&PROMOTED, before.promoted ^ after.promoted())
+    hash ^= xor_of(&CASTLING, before.castling ^ after.castles().castling_rights());
+    hash ^ xor_of(&PROMOTED, before.promoted ^ after.promoted())
 }
 
 /// Returns the same hash, computed from scratch.
-pub fn of(position: &VariantPosition) -> u64 {
+pub fn hash_placement(position: &VariantPosition) -> u64 {
     let empty = Placement { board: Board::empty(), castling: Bitboard::EMPTY, promoted: Bitboard::EMPTY };
-    let hash = updated(0, &empty, position);
+    let hash = update(0, &empty, position);
     if position.turn().is_white() {
         hash ^ BLACK_TO_MOVE
     } else {
@@ -59,7 +59,7 @@ pub fn of(position: &VariantPosition) -> u64 {
 }
 
 /// Returns the hash of the rest of what matters for repetition: en passant, pockets and remaining checks.
-pub fn of_rest(position: &VariantPosition, legal_en_passant: Option<Square>) -> u64 {
+pub fn hash_rest(position: &VariantPosition, legal_en_passant: Option<Square>) -> u64 {
     let mut hash = legal_en_passant.map_or(0, |square| EN_PASSANT[usize::from(square)]);
     if let Some(pockets) = position.pockets() {
         for (color, pocket) in pockets.zip_color() {
@@ -101,6 +101,6 @@ fn piece_index(color: Color, role: Role) -> usize {
     6 * usize::from(color.is_black()) + role as usize - 1
 }
 
-fn sum(numbers: &[u64], squares: Bitboard) -> u64 {
+fn xor_of(numbers: &[u64], squares: Bitboard) -> u64 {
     squares.into_iter().fold(0, |sum, square| sum ^ numbers[usize::from(square)])
 }

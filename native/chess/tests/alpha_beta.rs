@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use moemcts_chess::alpha_beta::{search, Found, Limits};
+use moemcts_chess::alpha_beta::{search, Limits, SearchResult};
 use moemcts_chess::variant::{Rules, Variant};
 use moemcts_chess::{notation, Chess};
 
@@ -16,8 +16,8 @@ fn queens(variant: &str) -> Chess {
     notation::parse_state(QUEENS, rules).unwrap()
 }
 
-fn is_legal(found: Found, state: &Chess) -> bool {
-    notation::legal_moves(state).iter().any(|&m| state.action(m) == found.action)
+fn is_legal(result: SearchResult, state: &Chess) -> bool {
+    notation::legal_moves(state).iter().any(|&m| state.action(m) == result.action)
 }
 
 #[test]
@@ -25,11 +25,11 @@ fn nodes_end_the_first_depth_too() {
     for variant in ["chess", "crazyhouse"] {
         let state = queens(variant);
         for nodes in [1, 2, 100, 2000] {
-            let found = search(&state, &Limits { nodes, ..NONE }, &|| false).unwrap();
-            assert_eq!(found.depth, 0, "{variant}");
+            let result = search(&state, &Limits { nodes, ..NONE }, &|| false).unwrap();
+            assert_eq!(result.depth, 0, "{variant}");
             // Terminal positions do not count towards the limit.
-            assert!((nodes + 1..nodes + 100).contains(&found.nodes), "{variant}: {}", found.nodes);
-            assert!(is_legal(found, &state), "{variant}");
+            assert!((nodes + 1..nodes + 100).contains(&result.nodes), "{variant}: {}", result.nodes);
+            assert!(is_legal(result, &state), "{variant}");
         }
     }
 }
@@ -38,8 +38,8 @@ fn nodes_end_the_first_depth_too() {
 fn time_ends_the_first_depth_too() {
     let started = Instant::now();
     let state = queens("crazyhouse");
-    let found = search(&state, &Limits { time: Some(Duration::from_millis(50)), ..NONE }, &|| false).unwrap();
-    assert!(is_legal(found, &state));
+    let result = search(&state, &Limits { time: Some(Duration::from_millis(50)), ..NONE }, &|| false).unwrap();
+    assert!(is_legal(result, &state));
     // Between two checks of the clock there are milliseconds; the machine may be busy.
     assert!(started.elapsed() < Duration::from_secs(30));
 }
@@ -52,15 +52,15 @@ fn whoever_waits_ends_the_first_depth_too() {
         asked.set(asked.get() + 1);
         asked.get() == 3
     };
-    let found = search(&state, &NONE, &stop).unwrap();
+    let result = search(&state, &NONE, &stop).unwrap();
     assert_eq!(asked.get(), 3);
-    assert!(is_legal(found, &state));
+    assert!(is_legal(result, &state));
 }
 
 #[test]
 fn without_a_node_the_action_is_the_best_one_at_a_glance() {
     let rules = Rules::of(Variant::named("chess").unwrap());
     let state = notation::parse_state("4k3/8/8/q2p4/4P3/8/8/R3K3 w - - 0 1", rules).unwrap();
-    let found = search(&state, &Limits { nodes: 1, ..NONE }, &|| false).unwrap();
-    assert_eq!(found.action, state.action(notation::parse_move("a1a5", &state).unwrap()));
+    let result = search(&state, &Limits { nodes: 1, ..NONE }, &|| false).unwrap();
+    assert_eq!(result.action, state.action(notation::parse_move("a1a5", &state).unwrap()));
 }

@@ -88,7 +88,7 @@ fn how_often_a_position_occurred_survives_text_where_nothing_else_is_known_of_it
     let rules = Rules::of(&VARIANTS[0]);
     let position = notation::parse_state("4k3/8/8/8/8/8/8/4K2R w K - 9 40", rules).unwrap().position().clone();
     for repetitions in 0..3 {
-        let state = Chess::with_past(position.clone(), rules, [NONE; 16], Default::default(), repetitions);
+        let state = Chess::with_history(position.clone(), rules, [NONE; 16], Default::default(), repetitions);
         let read = notation::parse_state(&notation::format_state(&state), rules).unwrap();
         assert_eq!((read.key(), read.repetitions()), (state.key(), repetitions));
         assert_eq!(read.termination(), state.termination());
@@ -126,7 +126,7 @@ fn perft_asks_whether_to_end_at_every_depth_above_one() {
 fn hashes_do_not_depend_on_the_way() {
     for variant in &VARIANTS {
         games(Rules::of(variant), 10, |state| {
-            let fresh = Chess::with_past(
+            let fresh = Chess::with_history(
                 state.position().clone(),
                 *state.rules(),
                 state.last_moves(),

@@ -26,7 +26,7 @@ fn import(path: &PathBuf) -> std::io::Result<Games> {
     let mut importer = Importer::open(path, Rules::of(Variant::named("chess").unwrap()), Filter::default(), 2)?;
     let mut all = Games::default();
     while let Some(games) = importer.next_games()? {
-        all = all.joined(games);
+        all = all.concatenate(games);
     }
     std::fs::remove_file(path)?;
     Ok(all)

@@ -173,8 +173,8 @@ impl ChessState {
     /// None if `stop`, which is polled, returned true. Raises ValueError for a depth above 100.
     #[pyo3(signature = (depth, stop=None))]
     fn perft(&self, py: Python<'_>, depth: u32, stop: Option<Py<PyAny>>) -> PyResult<Option<u64>> {
-        if depth > notation::DEEPEST_PERFT {
-            let most = notation::DEEPEST_PERFT;
+        if depth > notation::MAX_PERFT_DEPTH {
+            let most = notation::MAX_PERFT_DEPTH;
             return Err(PyValueError::new_err(format!("expected a depth of at most {most}, got {depth}")));
         }
         let interruption = Interruption::with_callback(stop);

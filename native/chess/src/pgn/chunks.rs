@@ -10,9 +10,9 @@ pub struct Chunk {
     pub line: u64,
 }
 
-const TARGET: usize = 1 << 18;
+const TARGET_LEN: usize = 1 << 18;
 /// No game is this long; a file without an empty line before a tag is not PGN.
-const LIMIT: usize = 1 << 26;
+const MAX_LEN: usize = 1 << 26;
 
 /// An upper bound on the length of tag names.
 const MAX_NAME: usize = 256;
@@ -20,45 +20,45 @@ const MAX_NAME: usize = 256;
 /// Splits a text into chunks of about 256 KiB, each ending before a line that starts with `[` after an empty line.
 pub struct Chunks<R> {
     source: R,
-    rest: Vec<u8>,
+    buffer: Vec<u8>,
     line: u64,
-    ended: bool,
+    is_finished: bool,
 }
 
 impl<R: Read> Chunks<R> {
     pub fn new(source: R) -> Self {
-        Self { source, rest: Vec::new(), line: 1, ended: false }
+        Self { source, buffer: Vec::new(), line: 1, is_finished: false }
     }
 
-    fn take(&mut self, len: usize) -> Chunk {
-        let rest = self.rest.split_off(len);
-        let text = std::mem::replace(&mut self.rest, rest);
+    fn take_chunk(&mut self, len: usize) -> Chunk {
+        let buffer = self.buffer.split_off(len);
+        let text = std::mem::replace(&mut self.buffer, buffer);
         let line = self.line;
         self.line += text.iter().filter(|&&byte| byte == b'\n').count() as u64;
         Chunk { text, line }
     }
 
     fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
-        let mut wanted = TARGET;
-        while !self.ended {
-            while self.rest.len() < wanted && !self.ended {
-                let missing = (wanted - self.rest.len()) as u64;
-                self.ended = self.source.by_ref().take(missing).read_to_end(&mut self.rest)? == 0;
+        let mut target_len = TARGET_LEN;
+        while !self.is_finished {
+            while self.buffer.len() < target_len && !self.is_finished {
+                let missing = (target_len - self.buffer.len()) as u64;
+                self.is_finished = self.source.by_ref().take(missing).read_to_end(&mut self.buffer)? == 0;
             }
-            if self.ended {
+            if self.is_finished {
                 break;
             }
-            if let Some(len) = boundary(&self.rest) {
-                return Ok(Some(self.take(len)));
+            if let Some(len) = boundary(&self.buffer) {
+                return Ok(Some(self.take_chunk(len)));
             }
-            wanted *= 2;
-            if wanted > LIMIT {
-                let text = format!("expected PGN, found no game within {} MiB from line {}", LIMIT >> 20, self.line);
+            target_len *= 2;
+            if target_len > MAX_LEN {
+                let text = format!("expected PGN, found no game within {} MiB from line {}", MAX_LEN >> 20, self.line);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
         }
-        let len = self.rest.len();
-        Ok((len > 0).then(|| self.take(len)))
+        let len = self.buffer.len();
+        Ok((len > 0).then(|| self.take_chunk(len)))
     }
 }
 
@@ -68,8 +68,8 @@ impl<R: Read> Iterator for Chunks<R> {
     fn next(&mut self) -> Option<Self::Item> {
         let chunk = self.next_chunk();
         if chunk.is_err() {
-            self.ended = true;
-            self.rest.clear();
+            self.is_finished = true;
+            self.buffer.clear();
         }
         chunk.transpose()
     }

@@ -63,12 +63,12 @@ impl Rejection {
 
 impl Filter {
     /// Returns why the tags alone exclude a game.
-    pub fn rejects(&self, header: &Header, variant: &Variant) -> Option<Rejection> {
-        let fits = match &header.variant {
+    pub fn header_rejection(&self, header: &Header, variant: &Variant) -> Option<Rejection> {
+        let is_right_variant = match &header.variant {
             Some(tag) => variant.is_called(tag),
             None => variant.name == "chess",
         };
-        if !fits {
+        if !is_right_variant {
             return Some(Rejection::Variant);
         }
         if header.elo.iter().any(|&elo| elo < self.min_elo) {
@@ -81,7 +81,7 @@ impl Filter {
     }
 
     /// Returns why a game with that result and length is excluded.
-    pub fn rejects_game(&self, result: Option<i8>, plies: usize) -> Option<Rejection> {
+    pub fn game_rejection(&self, result: Option<i8>, plies: usize) -> Option<Rejection> {
         if !result.is_some_and(|result| self.results.contains(&result)) {
             return Some(Rejection::Result);
         }
@@ -92,7 +92,7 @@ impl Filter {
 
 impl Header {
     /// Parses one tag.
-    pub fn read(&mut self, name: &[u8], value: &str) {
+    pub fn read_tag(&mut self, name: &[u8], value: &str) {
         match name {
             b"Variant" => self.variant = Some(value.to_owned()),
             b"FEN" => self.fen = Some(value.to_owned()),

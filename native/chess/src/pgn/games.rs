@@ -41,7 +41,7 @@ pub struct Games {
 
 impl Games {
     /// Returns the games of both, those of `other` last.
-    pub fn joined(mut self, mut other: Self) -> Self {
+    pub fn concatenate(mut self, mut other: Self) -> Self {
         self.games.append(&mut other.games);
         self.positions.append(&mut other.positions);
         self.actions.append(&mut other.actions);
@@ -50,13 +50,13 @@ impl Games {
         self
     }
 
-    fn add(&mut self, line: u64, read: Read) {
+    fn add(&mut self, line: u64, read: ReadResult) {
         match read {
-            Read::Game { header, result, plies } => {
+            ReadResult::Game { header, result, plies } => {
                 self.games.push(Game { len: plies as u32, result, date: header.date, elo: header.elo, line })
             }
-            Read::Rejected(rejection) => self.rejected[rejection as usize] += 1,
-            Read::Damaged(reason) => self.damaged.push(Damage { line, reason }),
+            ReadResult::Rejected(rejection) => self.rejected[rejection as usize] += 1,
+            ReadResult::Damaged(reason) => self.damaged.push(Damage { line, reason }),
         }
     }
 }
@@ -66,13 +66,13 @@ impl Games {
 pub fn read_games(chunk: &Chunk, rules: Rules, filter: &Filter) -> Games {
     let mut games = Games::default();
     let mut scanner = Scanner::new(&chunk.text);
-    let (mut line, mut counted) = (chunk.line, 0);
+    let (mut line, mut counted_to) = (chunk.line, 0);
     while scanner.next_game() {
-        line += chunk.text[counted..scanner.offset()].iter().filter(|&&byte| byte == b'\n').count() as u64;
-        counted = scanner.offset();
+        line += chunk.text[counted_to..scanner.offset()].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        counted_to = scanner.offset();
         let (positions, actions) = (games.positions.len(), games.actions.len());
-        let read = read_game(&mut scanner, &mut games, rules, filter).unwrap_or_else(|left_out| left_out);
-        if !matches!(read, Read::Game { .. }) {
+        let read = read_game(&mut scanner, &mut games, rules, filter).unwrap_or_else(|rejected| rejected);
+        if !matches!(read, ReadResult::Game { .. }) {
             games.positions.truncate(positions);
             games.actions.truncate(actions);
         }
@@ -81,35 +81,40 @@ pub fn read_games(chunk: &Chunk, rules: Rules, filter: &Filter) -> Games {
     games
 }
 
-enum Read {
+enum ReadResult {
     Game { header: Header, result: i8, plies: usize },
     Rejected(Rejection),
     Damaged(String),
 }
 
 /// Reads a game and adds its positions; on an error, the caller has to remove what was added.
-fn read_game(scanner: &mut Scanner, games: &mut Games, rules: Rules, filter: &Filter) -> Result<Read, Read> {
+fn read_game(
+    scanner: &mut Scanner,
+    games: &mut Games,
+    rules: Rules,
+    filter: &Filter,
+) -> Result<ReadResult, ReadResult> {
     let mut header = Header::default();
     while let Some((name, value)) = scanner.tag() {
-        header.read(name, &value);
+        header.read_tag(name, &value);
     }
-    if let Some(rejection) = filter.rejects(&header, rules.variant) {
-        return Err(Read::Rejected(rejection));
+    if let Some(rejection) = filter.header_rejection(&header, rules.variant) {
+        return Err(ReadResult::Rejected(rejection));
     }
     let mut state = match &header.fen {
         None => Chess::new(rules),
-        Some(fen) => Chess::from_position(notation::parse_position(fen, &rules).map_err(Read::Damaged)?, rules),
+        Some(fen) => Chess::from_position(notation::parse_position(fen, &rules).map_err(ReadResult::Damaged)?, rules),
     };
     // Whether the rules have ended the game, even if its players went on.
     let mut is_over = false;
     let (mut plies, mut outcome) = (0, None);
-    while let Some(token) = scanner.token().map_err(|_| Read::Damaged("a comment has no end".to_owned()))? {
+    while let Some(token) = scanner.token().map_err(|_| ReadResult::Damaged("a comment has no end".to_owned()))? {
         match token {
-            Token::Outcome(found) => outcome = Some(found),
+            Token::Outcome(winner) => outcome = Some(winner),
             Token::Move(written, text) => {
                 let m = written.to_move(state.position()).ok_or_else(|| {
                     let text = String::from_utf8_lossy(text);
-                    Read::Damaged(format!("illegal move {}{text}", state.position_number()))
+                    ReadResult::Damaged(format!("illegal move {}{text}", state.position_number()))
                 })?;
                 is_over |= state.is_over();
                 if !is_over {
@@ -122,11 +127,11 @@ fn read_game(scanner: &mut Scanner, games: &mut Games, rules: Rules, filter: &Fi
         }
     }
     let Some(outcome) = outcome else {
-        return Err(Read::Damaged("the moves end without a result".to_owned()));
+        return Err(ReadResult::Damaged("the moves end without a result".to_owned()));
     };
     let result = header.result.or(outcome);
-    match (filter.rejects_game(result, plies), result) {
-        (None, Some(result)) => Ok(Read::Game { header, result, plies }),
-        (rejection, _) => Err(Read::Rejected(rejection.unwrap_or(Rejection::Result))),
+    match (filter.game_rejection(result, plies), result) {
+        (None, Some(result)) => Ok(ReadResult::Game { header, result, plies }),
+        (rejection, _) => Err(ReadResult::Rejected(rejection.unwrap_or(Rejection::Result))),
     }
 }

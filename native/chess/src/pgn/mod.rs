@@ -10,8 +10,8 @@ mod source;
 pub use chunks::{Chunk, Chunks};
 pub use filter::{Filter, Header, Rejection};
 pub use games::{read_games, Damage, Game, Games};
-pub use san::Written;
-pub use source::{Source, Watch};
+pub use san::WrittenMove;
+pub use source::{ReadProgress, Source};
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::variant::Rules;
 /// Reads a file in batches of some hundreds of games, on several threads.
 pub struct Importer {
     chunks: Chunks<Source>,
-    watch: Watch,
+    progress: ReadProgress,
     rules: Rules,
     filter: Filter,
     pool: rayon::ThreadPool,
@@ -34,12 +34,12 @@ impl Importer {
     pub fn open(path: &Path, rules: Rules, filter: Filter, threads: usize) -> io::Result<Self> {
         let source = Source::open(path)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
-        Ok(Self { watch: source.watch(), chunks: Chunks::new(source), rules, filter, pool })
+        Ok(Self { progress: source.progress(), chunks: Chunks::new(source), rules, filter, pool })
     }
 
     /// Returns the number of bytes read so far, and the size of the file.
     pub fn progress(&self) -> (u64, u64) {
-        self.watch.progress()
+        self.progress.get()
     }
 
     /// Returns the next games, or None after the last.
@@ -57,6 +57,6 @@ impl Importer {
         let (rules, filter) = (self.rules, &self.filter);
         let parts: Vec<Games> =
             self.pool.install(|| chunks.par_iter().map(|chunk| read_games(chunk, rules, filter)).collect());
-        Ok(Some(parts.into_iter().reduce(Games::joined).unwrap_or_default()))
+        Ok(Some(parts.into_iter().reduce(Games::concatenate).unwrap_or_default()))
     }
 }

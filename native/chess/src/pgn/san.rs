@@ -6,7 +6,7 @@ use shakmaty::{CastlingSide, File, Move, Position, Rank, Role, Square};
 
 /// A move as it is written, legal or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum WrittenMove {
     Normal {
         role: Option<Role>,
         file: Option<File>,
@@ -23,14 +23,14 @@ pub enum Written {
     Null,
 }
 
-impl Written {
+impl WrittenMove {
     /// Parses the move at the beginning of a text, and returns it with its length.
     ///
     /// Accepts what the regular expressions of python-chess 1.11 match (chess/pgn.py, MOVETEXT_REGEX): captures need no
     /// `x` and other moves may have one or a `-`, origins may be given in full, promotions need no `=` and may be in
     /// lower case, castling may be written with zeros. Check signs are not consumed.
     pub fn read(text: &[u8]) -> Option<(Self, usize)> {
-        normal(text).or_else(|| put(text)).or_else(|| null(text)).or_else(|| castle(text))
+        read_normal(text).or_else(|| read_drop(text)).or_else(|| read_null(text)).or_else(|| read_castling(text))
     }
 
     /// Returns the only legal move that matches.
@@ -45,16 +45,16 @@ impl Written {
             Self::Normal { role, file, rank, to, promotion } => {
                 // A capturing pawn is identified by its file.
                 let file = if role.is_none() { file.or(Some(to.file())) } else { file };
-                let fits = |from: Square| {
+                let is_origin = |from: Square| {
                     file.is_none_or(|file| file == from.file()) && rank.is_none_or(|rank| rank == from.rank())
                 };
                 let candidates = position.san_candidates(role.unwrap_or(Role::Pawn), to);
-                let mut found = candidates.into_iter().filter(|m| match *m {
-                    Move::Normal { from, promotion: into, .. } => fits(from) && into == promotion,
-                    Move::EnPassant { from, .. } => fits(from) && promotion.is_none(),
+                let mut matching = candidates.into_iter().filter(|m| match *m {
+                    Move::Normal { from, promotion: into, .. } => is_origin(from) && into == promotion,
+                    Move::EnPassant { from, .. } => is_origin(from) && promotion.is_none(),
                     _ => false,
                 });
-                found.next().filter(|_| found.next().is_none())
+                matching.next().filter(|_| matching.next().is_none())
             }
             Self::Castle(side) => position.castling_moves(side).first().copied(),
             Self::Put { role, to } => {
@@ -67,7 +67,7 @@ impl Written {
 }
 
 /// Parses a move of a piece or pawn: `[NBKRQ]?[a-h]?[1-8]?[-x]?[a-h][1-8](=?[nbrqkNBRQK])?`.
-fn normal(text: &[u8]) -> Option<(Written, usize)> {
+fn read_normal(text: &[u8]) -> Option<(WrittenMove, usize)> {
     let at = |i: usize| text.get(i).copied().unwrap_or(0);
     let options = |is_there: bool| (0..=usize::from(is_there)).rev();
     // Optional parts are matched greedily with backtracking, as in regular expressions.
@@ -81,7 +81,7 @@ fn normal(text: &[u8]) -> Option<(Written, usize)> {
                     let into = at(start + 2 + equals);
                     let promotion =
                         if b"nbrqkNBRQK".contains(&into) { Role::from_char(char::from(into)) } else { None };
-                    let written = Written::Normal {
+                    let written = WrittenMove::Normal {
                         role: if piece == 1 { Role::from_char(char::from(at(0))) } else { None },
                         file: if file == 1 { File::from_char(char::from(at(piece))) } else { None },
                         rank: if rank == 1 { Rank::from_char(char::from(at(piece + file))) } else { None },
@@ -97,32 +97,32 @@ fn normal(text: &[u8]) -> Option<(Written, usize)> {
 }
 
 /// Parses a drop: `[PNBRQK]?@[a-h][1-8]`.
-fn put(text: &[u8]) -> Option<(Written, usize)> {
+fn read_drop(text: &[u8]) -> Option<(WrittenMove, usize)> {
     let piece = usize::from(text.first().is_some_and(|byte| b"PNBRQK".contains(byte)));
     if text.get(piece) != Some(&b'@') {
         return None;
     }
     let to = square(*text.get(piece + 1)?, *text.get(piece + 2)?)?;
     let role = if piece == 1 { Role::from_char(char::from(text[0]))? } else { Role::Pawn };
-    Some((Written::Put { role, to }, piece + 3))
+    Some((WrittenMove::Put { role, to }, piece + 3))
 }
 
-fn null(text: &[u8]) -> Option<(Written, usize)> {
+fn read_null(text: &[u8]) -> Option<(WrittenMove, usize)> {
     let word = [&b"--"[..], b"Z0", b"0000", b"@@@@"].into_iter().find(|word| text.starts_with(word))?;
-    Some((Written::Null, word.len()))
+    Some((WrittenMove::Null, word.len()))
 }
 
 /// Reads castling with letters or zeros, joined by any dash.
-fn castle(text: &[u8]) -> Option<(Written, usize)> {
+fn read_castling(text: &[u8]) -> Option<(WrittenMove, usize)> {
     let letter = *text.first().filter(|&byte| b"O0".contains(byte))?;
-    let further = |from: usize| {
+    let letter_after = |from: usize| {
         let end = from + dash(&text[from..])?;
         (text.get(end) == Some(&letter)).then_some(end + 1)
     };
-    let short = further(1)?;
-    Some(match further(short) {
-        Some(long) => (Written::Castle(CastlingSide::QueenSide), long),
-        None => (Written::Castle(CastlingSide::KingSide), short),
+    let short = letter_after(1)?;
+    Some(match letter_after(short) {
+        Some(long) => (WrittenMove::Castle(CastlingSide::QueenSide), long),
+        None => (WrittenMove::Castle(CastlingSide::KingSide), short),
     })
 }
 

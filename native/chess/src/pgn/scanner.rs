@@ -7,19 +7,19 @@ use shakmaty::Color;
 
 use super::chunks::starts_game;
 use super::filter::result;
-use super::san::{dash, Written};
+use super::san::{dash, WrittenMove};
 
 /// The relevant tokens of a game's movetext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'a> {
-    Move(Written, &'a [u8]),
+    Move(WrittenMove, &'a [u8]),
     /// 1 White won, 0 draw, -1 Black won, None for `*`.
     Outcome(Option<i8>),
 }
 
 /// An unclosed comment, which extends to the start of the next game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unclosed;
+pub struct UnclosedComment;
 
 /// Reads games in sequence, each as its tags followed by its tokens.
 ///
@@ -67,24 +67,24 @@ impl<'a> Scanner<'a> {
         while !self.ended && self.peek() == Some(b'[') {
             let line_end = memchr(b'\n', &self.text[self.at..]).map_or(self.text.len(), |len| self.at + len);
             let inside = &self.text[self.at + 1..line_end];
-            let found = memchr2(b'"', b']', inside).filter(|&i| inside[i] == b'"').map(|quote| {
-                let (value, len) = quoted(&inside[quote + 1..]);
+            let tag = memchr2(b'"', b']', inside).filter(|&i| inside[i] == b'"').map(|quote| {
+                let (value, len) = read_quoted(&inside[quote + 1..]);
                 self.at += quote + 2 + len;
                 (inside[..quote].trim_ascii(), value)
             });
-            if found.is_none() {
+            if tag.is_none() {
                 self.at = line_end;
             }
             self.finish_tag();
-            if found.is_some() {
-                return found;
+            if tag.is_some() {
+                return tag;
             }
         }
         None
     }
 
     /// Returns the next token, or None at the end of the game.
-    pub fn token(&mut self) -> Result<Option<Token<'a>>, Unclosed> {
+    pub fn token(&mut self) -> Result<Option<Token<'a>>, UnclosedComment> {
         while let Some(byte) = self.peek().filter(|_| !self.ended) {
             match byte {
                 b'\n' => self.next_line(),
@@ -106,7 +106,7 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 _ => {
-                    let (token, len) = word(&self.text[self.at..]);
+                    let (token, len) = read_token(&self.text[self.at..]);
                     self.at += len;
                     if let Some(token) = token.filter(|_| self.depth == 0) {
                         self.has_moved |= matches!(token, Token::Move(..));
@@ -182,7 +182,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips a comment; an unclosed one ends, with its game, where the next game starts.
-    fn skip_comment(&mut self) -> Result<(), Unclosed> {
+    fn skip_comment(&mut self) -> Result<(), UnclosedComment> {
         while let Some(len) = memchr2(b'}', b'[', &self.text[self.at..]) {
             self.at += len;
             if self.text[self.at] == b'}' {
@@ -191,50 +191,50 @@ impl<'a> Scanner<'a> {
             }
             if starts_game(self.text, self.at) {
                 self.ended = true;
-                return Err(Unclosed);
+                return Err(UnclosedComment);
             }
             self.at += 1;
         }
         (self.at, self.ended) = (self.text.len(), true);
-        Err(Unclosed)
+        Err(UnclosedComment)
     }
 }
 
 /// Returns the text up to a closing quote, or all of it without one, and its length in the source.
-fn quoted(text: &[u8]) -> (Cow<'_, str>, usize) {
+fn read_quoted(text: &[u8]) -> (Cow<'_, str>, usize) {
     let mut end = 0;
     while let Some(len) = memchr2(b'"', b'\\', &text[end..]) {
         end += len;
         if text[end] == b'"' {
             let value = String::from_utf8_lossy(&text[..end]);
-            return (if value.contains('\\') { unescaped(&value).into() } else { value }, end + 1);
+            return (if value.contains('\\') { unescape(&value).into() } else { value }, end + 1);
         }
         end = (end + 2).min(text.len());
     }
     (String::from_utf8_lossy(text.trim_ascii_end()), text.len())
 }
 
-fn unescaped(value: &str) -> String {
-    let mut found = String::with_capacity(value.len());
+fn unescape(value: &str) -> String {
+    let mut unescaped = String::with_capacity(value.len());
     let mut characters = value.chars();
     while let Some(character) = characters.next() {
-        found.push(if character == '\\' { characters.next().unwrap_or('\\') } else { character });
+        unescaped.push(if character == '\\' { characters.next().unwrap_or('\\') } else { character });
     }
-    found
+    unescaped
 }
 
 /// Parses the move or result at the beginning of a text, or skips a byte.
-fn word(text: &[u8]) -> (Option<Token<'_>>, usize) {
-    if let Some((written, len)) = Written::read(text) {
+fn read_token(text: &[u8]) -> (Option<Token<'_>>, usize) {
+    if let Some((written, len)) = WrittenMove::read(text) {
         return (Some(Token::Move(written, &text[..len])), len);
     }
-    match outcome(text) {
+    match read_outcome(text) {
         Some((outcome, len)) => (Some(Token::Outcome(outcome)), len),
         None => (None, 1),
     }
 }
 
-fn outcome(text: &[u8]) -> Option<(Option<i8>, usize)> {
+fn read_outcome(text: &[u8]) -> Option<(Option<i8>, usize)> {
     if text.first() == Some(&b'*') {
         return Some((None, 1));
     }

@@ -9,20 +9,20 @@ use std::sync::Arc;
 /// The decompressed text of a file.
 pub struct Source {
     reader: Box<dyn Read + Send + Sync>,
-    watch: Watch,
+    progress: ReadProgress,
 }
 
 /// The progress of reading a file.
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
-    read: Arc<AtomicU64>,
+pub struct ReadProgress {
+    bytes_read: Arc<AtomicU64>,
     size: u64,
 }
 
-impl Watch {
+impl ReadProgress {
     /// Returns the number of bytes read so far, and the size of the file.
-    pub fn progress(&self) -> (u64, u64) {
-        (self.read.load(Ordering::Relaxed), self.size)
+    pub fn get(&self) -> (u64, u64) {
+        (self.bytes_read.load(Ordering::Relaxed), self.size)
     }
 }
 
@@ -30,19 +30,20 @@ impl Source {
     /// Opens a file; the compression is detected by its first bytes, not its name.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        let watch = Watch { read: Arc::default(), size: file.metadata()?.len() };
-        let mut counted = BufReader::with_capacity(1 << 17, Counted { file, read: watch.read.clone() });
+        let progress = ReadProgress { bytes_read: Arc::default(), size: file.metadata()?.len() };
+        let mut counted =
+            BufReader::with_capacity(1 << 17, CountingReader { file, bytes_read: progress.bytes_read.clone() });
         let reader: Box<dyn Read + Send + Sync> = match counted.fill_buf()? {
             [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(zstd::Decoder::with_buffer(counted)?),
             [b'B', b'Z', b'h', ..] => Box::new(bzip2::bufread::MultiBzDecoder::new(counted)),
             [0x1F, 0x8B, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
             _ => Box::new(counted),
         };
-        Ok(Self { reader, watch })
+        Ok(Self { reader, progress })
     }
 
-    pub fn watch(&self) -> Watch {
-        self.watch.clone()
+    pub fn progress(&self) -> ReadProgress {
+        self.progress.clone()
     }
 }
 
@@ -52,15 +53,15 @@ impl Read for Source {
     }
 }
 
-struct Counted {
+struct CountingReader {
     file: File,
-    read: Arc<AtomicU64>,
+    bytes_read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.file.read(buffer)?;
-        self.read.fetch_add(len as u64, Ordering::Relaxed);
+        self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
         Ok(len)
     }
 }
