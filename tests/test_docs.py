@@ -121,8 +121,8 @@ def not_in_tables(measured: str) -> set[str]:
 
     single, separated = CHESS_LOSS["single"][-1], CHESS_LOSS["separated"][-1]
     found = {f"{single - separated:.3f}", *(f"{one:+.1f}" for one in (*CHESS_ELO.values(), *CHESS_HALF_DATA))}
-    # Positions of one pass, in millions.
-    found |= {f"{21_815_080 / 1e6:.1f}"} if "21,815,080" in measured else set()
+    # Numbers of positions, in millions.
+    found |= {f"{int(number.replace(',', '')) / 1e6:.3g}" for number in re.findall(r"\d+,\d{3},\d{3}", measured)}
     numbers = {*re.findall(NUMBER, measured), "100.0"}
     for difference, (one, other) in DIFFERENCES.items():
         digits = len(difference.partition(".")[2])
