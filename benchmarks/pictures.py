@@ -26,8 +26,8 @@ NETWORKS = {
 SEEDS_OF_STEPS = {
     "ten seeds by all gates": "the paper's size, ten seeds by all gates",
     "five more by steps alone": "the paper's size, half of its games, five more seeds",
-    "ten, each of own samples": "the paper's size, ten seeds of own samples",
-    "all 25": "the paper's size, 25 seeds by steps",
+    "fourteen, each of own samples": "the paper's size, fourteen seeds of own samples",
+    "all 29": "the paper's size, 29 seeds by steps",
 }
 """The rows of Pommerman shown, by label."""
 

@@ -29,12 +29,12 @@ STARTS: Mapping[str, Sequence[Sequence[int]]] = {
 }
 """By pooled row, the groups of seeds that start from the same network."""
 POMMERMAN: Mapping[str, Sequence[int]] = {
-    "pommerman, steps, searched, the paper's size, 25 seeds by steps": (3, 27),
+    "pommerman, steps, searched, the paper's size, 29 seeds by steps": (3, 30),
     "pommerman, mixedness, searched, the paper's size, ten seeds by all gates": (),
     "pommerman, opponents, searched, the paper's size, ten seeds by all gates": (),
 }
-"""For three gates, and three gates looked at nine times: after one seed, two, four, five, eight, ten, fifteen, nineteen
-and 25."""
+"""For three gates, and three gates looked at ten times: after one seed, two, four, five, eight, ten, fifteen, nineteen,
+25 and 29."""
 
 
 def chess() -> str:
@@ -62,7 +62,9 @@ def pommerman() -> str:
         # An end that would be rounded to zero has one digit more, which tells on which side of it it is.
         digits = 2 if any(abs(end) < 0.0005 for end in interval) else 1
         cells.append([row["name"], looks, f"{100 * difference['wins']:+z.1f} {bounds(interval, 100, digits)}", "–"])
-    cells += [_by_sets(row) for name, row in latest("strength").items() if name in POMMERMAN]
+    for name, row in latest("strength").items():
+        if name in POMMERMAN:
+            cells += [_by_sets(row, looks) for looks in (1, *POMMERMAN[name])]
     heads = "Pommerman, pooled | corrected for looks | wins against the single network, points | by set of data"
     return table(heads, cells) if cells else ""
 
@@ -88,16 +90,19 @@ def _by_start(row: Row, groups: Sequence[Sequence[int]]) -> list[object]:
     return [f"{row['name']}, by first network", "–", str(EloRange.of(estimate.mean, estimate.interval))]
 
 
-def _by_sets(row: Row) -> list[object]:
-    """Returns the cells of a pooled row whose runs have separate samples, which are then the unit of the interval."""
+def _by_sets(row: Row, looks: int) -> list[object]:
+    """Returns the cells of a pooled row whose runs have separate samples, which are then the unit of the interval, with
+    a correction for `looks` looks.
+    """
     rows = latest("strength").values()
     runs = [one for label in row["pooled"] for one in rows if one.get("label") == label]
     same = [one for one in runs if all(one.get(key) == row.get(key) for key in ("arm", "over", "kind"))]
     means = [fmean(one["difference"]["seed_means"]) for one in same]
     estimate = mean_interval(means)
-    by_set = ", ".join(f"{100 * mean:+z.1f}" for mean in means)
-    points = f"{100 * estimate.mean:+z.1f} {bounds(estimate.interval, 100, 1)}"
-    return [f"{row['name']}, by set of data", "–", points, by_set]
+    interval = widened(estimate.interval, estimate.mean, len(means), looks)
+    by_set = ", ".join(f"{100 * mean:+z.1f}" for mean in means) if looks == 1 else "–"
+    points = f"{100 * estimate.mean:+z.1f} {bounds(interval, 100, 1)}"
+    return [f"{row['name']}, by set of data", "–" if looks == 1 else looks, points, by_set]
 
 
 def _known(kind: str, corrected: Mapping[str, Sequence[int]]) -> list[tuple[Row, int]]:
