@@ -18,7 +18,16 @@ import numpy as np
 
 from moemcts.agents import Agent, Decision, Policy, Seat, act_blocking
 from moemcts.coroutines import Coroutine, run_to_completion
-from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside, shortened
+from moemcts.errors import (
+    AgentFailure,
+    Failure,
+    GameFailure,
+    UnlawfulGame,
+    UsageError,
+    foreign_frames,
+    one_line,
+    shortened,
+)
 from moemcts.game import Game, State, Views
 
 MAX_TIME_LIMIT = 86_400.0
@@ -115,7 +124,7 @@ def _is_raised_by_game(error: Exception | SystemExit) -> bool:
 
     The game raised, or returned something that no game may, when the framework called it.
     """
-    calls = outside(error)
+    calls = foreign_frames(error)
     if not calls:
         return isinstance(error, UnlawfulGame)
     frame = calls[0][0]

@@ -20,13 +20,13 @@ MAX_NAMES = 16
 """How many names an error lists."""
 MAX_CHARACTERS = 200
 """Characters shown of a foreign error's message on one line."""
-_MAX_OF_A_VALUE = 80
+_MAX_VALUE_CHARACTERS = 80
 """Characters shown of a wrong value."""
-CODE = Path(__file__).parent
+_PACKAGE_FOLDER = Path(__file__).parent
 """The folder of the framework's own code."""
-_STANDARD = Path(os.__file__).parent
+_STANDARD_LIBRARY = Path(os.__file__).parent
 """The folder of Python's standard library; third-party packages are in a subfolder of it."""
-_PACKAGES = ("site-packages", "dist-packages")
+_THIRD_PARTY_FOLDERS = ("site-packages", "dist-packages")
 CHECKOUT = next((folder for folder in [Path(__file__).parents[1]] if (folder / "uvw").exists()), None)
 """The root of the source checkout; None if a wheel is installed."""
 
@@ -49,7 +49,7 @@ class MissingExtra(MoemctsError):
     exit_code = 3
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; {how_to_get(extra)}")
+        super().__init__(f"{package} is not installed; {install_command(extra)}")
         self._arguments = (package, extra)
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
@@ -57,13 +57,13 @@ class MissingExtra(MoemctsError):
         return type(self), self._arguments
 
 
-NOT_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+WRONG_PATH_ERRORS = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 """OS errors for a path that is not a file: the user named a wrong one."""
 
 
 def unreadable(name: str, error: OSError) -> MoemctsError:
     """Returns the error for a file that cannot be read: UsageError if it does not exist, else MoemctsError."""
-    kind = UsageError if isinstance(error, NOT_THERE) else MoemctsError
+    kind = UsageError if isinstance(error, WRONG_PATH_ERRORS) else MoemctsError
     return kind(f"cannot read {name}: {error.strerror or error}")
 
 
@@ -73,10 +73,10 @@ def first_line(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns an error's type, its message, truncated if long, and the location that `place_of` returns."""
+    """Returns an error's type, its message, truncated if long, and the location that `format_location` returns."""
     text = " ".join(str(error).split()) or "no message"
     shown = text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + " ..."
-    return f"{type(error).__name__}: {shown}{place_of(error)}"
+    return f"{type(error).__name__}: {shown}{format_location(error)}"
 
 
 def shortened(value: object) -> str:
@@ -86,73 +86,75 @@ def shortened(value: object) -> str:
     except ValueError:
         # Python refuses to convert integers of more than 4300 digits to text.
         return "a larger one"
-    return text if len(text) <= _MAX_OF_A_VALUE else f"{text[:_MAX_OF_A_VALUE]}..."
+    return text if len(text) <= _MAX_VALUE_CHARACTERS else f"{text[:_MAX_VALUE_CHARACTERS]}..."
 
 
 def first_fault(error: ValidationError) -> str:
     """Returns the first fault of settings or of a file: its location, what was expected and what was given."""
     fault = error.errors()[0]
     path = ".".join(map(str, fault["loc"]))
-    if fault["type"] in _NOT_OF_A_VALUE:
-        return f"{path} {_NOT_OF_A_VALUE[fault['type']]}"
+    if fault["type"] in _FAULTS_WITHOUT_VALUE:
+        return f"{path} {_FAULTS_WITHOUT_VALUE[fault['type']]}"
     if fault["type"] == "value_error":
         # Messages of our own validators already include the value.
-        words = str(fault["ctx"]["error"])
+        message = str(fault["ctx"]["error"])
     else:
-        words = f"{in_words(fault)}, got {shortened(fault['input'])}"
-    return f"{path}: {words}" if path else words
+        message = f"{validation_message(fault)}, got {shortened(fault['input'])}"
+    return f"{path}: {message}" if path else message
 
 
-def in_words(fault: Mapping[str, Any]) -> str:
+def validation_message(fault: Mapping[str, Any]) -> str:
     """Returns pydantic's message of what it expected, without class names, patterns and details of parsing."""
-    return _IN_WORDS.get(fault["type"], str(fault["msg"]).partition(", unable to parse")[0])
+    return _VALIDATION_MESSAGES.get(fault["type"], str(fault["msg"]).partition(", unable to parse")[0])
 
 
-_NOT_OF_A_VALUE = {"missing": "is missing", "extra_forbidden": "is not known"}
-_IN_WORDS = {
+_FAULTS_WITHOUT_VALUE = {"missing": "is missing", "extra_forbidden": "is not known"}
+_VALIDATION_MESSAGES = {
     "model_type": "Input should be a table",
     "string_pattern_mismatch": "Input should be the name of a file in the same folder",
 }
 
 
-def place_of(error: BaseException) -> str:
+def format_location(error: BaseException) -> str:
     """Returns the innermost location outside the framework in the traceback, ` in play (nim.py:21)`; empty if none."""
-    if not (frames := outside(error)):
+    frames = foreign_frames(error)
+    if not frames:
         return ""
     frame, line = frames[-1]
     return f" in {frame.f_code.co_name} ({Path(frame.f_code.co_filename).name}:{line})"
 
 
-def outside(error: BaseException) -> list[tuple[FrameType, int]]:
+def foreign_frames(error: BaseException) -> list[tuple[FrameType, int]]:
     """Returns the frames outside the framework in an error's traceback, outermost first, with their line numbers.
 
     Frames of the standard library, NumPy and PyTorch are left out.
     """
     libraries = [sys.modules[name].__file__ for name in ("numpy", "torch") if name in sys.modules]
-    others = [CODE, *(Path(path).parent for path in libraries if path)]
+    ignored_folders = [_PACKAGE_FOLDER, *(Path(path).parent for path in libraries if path)]
 
-    def is_outside(path: Path) -> bool:
-        is_standard = path.is_relative_to(_STANDARD) and not any(part in _PACKAGES for part in path.parts)
-        return path.is_file() and not is_standard and not any(path.is_relative_to(one) for one in others)
+    def is_foreign(path: Path) -> bool:
+        is_installed = any(part in _THIRD_PARTY_FOLDERS for part in path.parts)
+        is_standard = path.is_relative_to(_STANDARD_LIBRARY) and not is_installed
+        return path.is_file() and not is_standard and not any(path.is_relative_to(folder) for folder in ignored_folders)
 
-    calls = traceback.walk_tb(error.__traceback__)
-    return [(frame, line) for frame, line in calls if is_outside(Path(frame.f_code.co_filename))]
+    frames = traceback.walk_tb(error.__traceback__)
+    return [(frame, line) for frame, line in frames if is_foreign(Path(frame.f_code.co_filename))]
 
 
-def how_to_get(extra: str) -> str:
+def install_command(extra: str) -> str:
     """Returns the command that installs an optional extra, by the way this installation was made."""
     if CHECKOUT is None:
         return f"pip install 'moemcts[{extra}]'"
     return f"./uvw sync --no-dev --inexact --extra {extra}, or pip install '.[{extra}]', in {CHECKOUT}"
 
 
-def how_to_add(folder: Path) -> str:
+def editable_install_command(folder: Path) -> str:
     """Returns the command that installs a folder's package into the environment of this process."""
     if CHECKOUT is None:
         return f"pip install -e {shlex.quote(str(folder))}"
     # An environment made by uv has no pip, and uv picks the environment of the current folder.
-    words = [CHECKOUT / "uvw", "pip", "install", "--python", sys.prefix, "-e", folder]
-    return shlex.join(map(str, words))
+    command = [CHECKOUT / "uvw", "pip", "install", "--python", sys.prefix, "-e", folder]
+    return shlex.join(map(str, command))
 
 
 class ForeignData(MoemctsError):
@@ -219,8 +221,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     names = list(known)
     if not names:
         return UsageError(f"no {kind} named {name!r}; there are none")
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? ({listed(names)})" if near else f"expected one of {listed(names)}"
+    matches = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {matches[0]!r}? ({listed(names)})" if matches else f"expected one of {listed(names)}"
     return UsageError(f"no {kind} named {name!r}; {hint}")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from moemcts.errors import UsageError, first_fault, in_words, shortened, unknown_name
+from moemcts.errors import UsageError, first_fault, shortened, unknown_name, validation_message
 
 _TYPE_NAMES = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
@@ -138,5 +138,5 @@ def _converted(owner: str, option: str, kind: Any, value: Any) -> Any:
     is_item = get_origin(kind) in (Sequence, list, tuple) and not isinstance(value, list)
     fault = faults[is_item].errors()[0]
     # The type already lists the allowed literals.
-    reason = "" if fault["type"] == "literal_error" else f": {in_words(fault)}"
+    reason = "" if fault["type"] == "literal_error" else f": {validation_message(fault)}"
     raise UsageError(f"{owner}: expected {option} as {format_type(kind)}, got {shortened(value)}{reason}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moemcts.errors import MoemctsError, UsageError, one_line, outside
+from moemcts.errors import MoemctsError, UsageError, foreign_frames, one_line
 from moemcts.hooks import COMMANDS, Hooks, NothingRegistered
 from moemcts.options import option_types
 from moemcts.references import EXPERTS, HUB, URLS, WEIGHTS, extend_reference, parse_reference
@@ -122,7 +122,7 @@ class Plugins:
         for package, distributions in packages_distributions().items():
             for distribution in plugin_of_distribution.keys() & {*distributions}:
                 plugin_of_package.setdefault(package, plugin_of_distribution[distribution])
-        for frame, _ in outside(error):
+        for frame, _ in foreign_frames(error):
             package = str(frame.f_globals.get("__name__")).partition(".")[0]
             if plugin := plugin_of_package.get(package):
                 return f"plugin {plugin!r} raised {one_line(error)}; `moemcts check` finds such mistakes"

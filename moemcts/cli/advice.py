@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from moemcts.errors import CHECKOUT, how_to_get
+from moemcts.errors import CHECKOUT, install_command
 from moemcts.work.processor import processor
 
 GIB = 2**30
@@ -99,10 +99,11 @@ def _advise_on_networks(machine: MachineInfo) -> Iterator[Advice]:
         return
     if "onnxruntime" not in machine.extras:
         yield Advice(
-            "networks run in PyTorch only; ONNX Runtime is usually faster on a CPU, and runs int8", how_to_get("fast")
+            "networks run in PyTorch only; ONNX Runtime is usually faster on a CPU, and runs int8",
+            install_command("fast"),
         )
     elif "openvino" not in machine.extras and any(flag.startswith("amx") for flag in machine.cpu):
-        yield Advice("the CPU has AMX, which OpenVINO uses for int8 and bfloat16", how_to_get("openvino"))
+        yield Advice("the CPU has AMX, which OpenVINO uses for int8 and bfloat16", install_command("openvino"))
 
 
 def _advise_on_instructions(machine: MachineInfo) -> Iterator[Advice]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError, how_to_get, one_line
+from moemcts.errors import MoemctsError, install_command, one_line
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -142,7 +142,7 @@ def _version_or_hint(package: str, extra: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return f"not installed; {how_to_get(extra)}"
+        return f"not installed; {install_command(extra)}"
 
 
 def _processor() -> str:

@@ -61,7 +61,7 @@ def _run() -> None:
     # Work is spread over processes; a second thread in each slows them down when all cores are busy. The user may
     # override this by setting the variable.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from moemcts.errors import NOT_THERE, MoemctsError
+    from moemcts.errors import WRONG_PATH_ERRORS, MoemctsError
     from moemcts.garbage import raise_gc_threshold
 
     raise_gc_threshold()
@@ -77,7 +77,7 @@ def _run() -> None:
     except OSError as error:
         if error.filename is not None:
             # An operating system error for a file or folder given by the user.
-            code = 2 if isinstance(error, NOT_THERE) else 1
+            code = 2 if isinstance(error, WRONG_PATH_ERRORS) else 1
             _exit_with(f"error: {error.strerror}: {_shortened(error.filename)}", code)
         if error.errno not in _WRITE_ERRORS:
             raise

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from moemcts.errors import MoemctsError, UsageError, how_to_add
+from moemcts.errors import MoemctsError, UsageError, editable_install_command
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FILES = {
@@ -69,6 +69,5 @@ def new_game(
             text = text.replace(mark, value)
         write_text(folder / place.format(module=module), text)
     typer.echo(f"{folder}: a game of two players to change into your own\n")
-    typer.echo(
-        f"{how_to_add(folder)}\nmoemcts check {name}\nmoemcts run --game {name} --gate {name}-taken --preset smoke"
-    )
+    typer.echo(editable_install_command(folder))
+    typer.echo(f"moemcts check {name}\nmoemcts run --game {name} --gate {name}-taken --preset smoke")

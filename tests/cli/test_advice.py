@@ -94,9 +94,9 @@ def test_this_machine_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_extras_are_got_as_the_installation_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "./uvw sync --no-dev --inexact --extra web, or pip install '.[web]'" in errors.how_to_get("web")
+    assert "./uvw sync --no-dev --inexact --extra web, or pip install '.[web]'" in errors.install_command("web")
     added = f"{errors.CHECKOUT}/uvw pip install --python {sys.prefix} -e my-game"
-    assert errors.how_to_add(Path("my-game")) == added
+    assert errors.editable_install_command(Path("my-game")) == added
     monkeypatch.setattr(errors, "CHECKOUT", None)
-    assert errors.how_to_get("web") == "pip install 'moemcts[web]'"
-    assert errors.how_to_add(Path("my game")) == "pip install -e 'my game'"
+    assert errors.install_command("web") == "pip install 'moemcts[web]'"
+    assert errors.editable_install_command(Path("my game")) == "pip install -e 'my game'"
