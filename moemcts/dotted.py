@@ -10,10 +10,13 @@ from moemcts.errors import UsageError
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Returns the values of a nested table by dotted path."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in table.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
-    return found
+        if isinstance(value, Mapping):
+            values |= flat(value, f"{prefix}{key}.")
+        else:
+            values[prefix + key] = value
+    return values
 
 
 def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

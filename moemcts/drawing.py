@@ -13,9 +13,9 @@ from moemcts.game import Action, Player
 Spot = tuple[float, float, float, float]
 """A clickable rectangle: left edge, upper edge, width, height, in the units of its drawing."""
 
-_PITCH, _TALL = 3**0.5 / 2, 2 / 3**0.5
+_ROW_DISTANCE, _HEXAGON_HEIGHT = 3**0.5 / 2, 2 / 3**0.5
 """Distance between rows of hexagons of width 1, and the height of one."""
-_THIN = 'stroke-width="0.03" stroke-linejoin="round"'
+_THIN_STROKE = 'stroke-width="0.03" stroke-linejoin="round"'
 GROUND, LINE, INK = "#e8dcc4", "#b59f78", "#3a3328"
 
 
@@ -79,26 +79,20 @@ def grid(
     each row is moved that many units to the right of the one above, and cells are hexagons.
     """
     width = max(map(len, cells)) + shift * (len(cells) - 1)
-    height = _PITCH * (len(cells) - 1) + _TALL if shift else len(cells)
+    height = _ROW_DISTANCE * (len(cells) - 1) + _HEXAGON_HEIGHT if shift else len(cells)
     parts = []
     for row, texts in enumerate(cells):
         for column, text in enumerate(texts):
-            left, top, across, down = cell(row, column, shift)
-            x, y = left + across / 2, top + down / 2
+            left, top, cell_width, cell_height = cell(row, column, shift)
+            x, y = left + cell_width / 2, top + cell_height / 2
             if hole:
-                parts.append(
-                    f'<rect x="{left:g}" y="{top:g}" width="1.01" height="1.01" fill="{ground}"/>'
-                    f'<circle cx="{x:g}" cy="{y:g}" r="0.4" fill="{hole}" stroke="{line}" stroke-width="0.05"/>'
-                )
+                parts.append(f'<rect x="{left:g}" y="{top:g}" width="1.01" height="1.01" fill="{ground}"/>')
+                parts.append(_disc(x, y, radius=0.4, fill=hole, stroke=line, stroke_width=0.05))
             else:
-                parts.append(
-                    f'<path d="{_outline(x, y, is_hexagon=bool(shift))}" fill="{ground}" stroke="{line}" {_THIN}/>'
-                )
+                outline = _outline(x, y, is_hexagon=bool(shift))
+                parts.append(f'<path d="{outline}" fill="{ground}" stroke="{line}" {_THIN_STROKE}/>')
             if text in colours:
-                parts.append(
-                    f'<circle cx="{x:g}" cy="{y:g}" r="0.36" fill="{colours[text]}" '
-                    f'stroke="{INK}" stroke-width="0.03"/>'
-                )
+                parts.append(_disc(x, y, radius=0.36, fill=colours[text], stroke=INK, stroke_width=0.03))
             elif text.strip():
                 parts.append(
                     f'<text x="{x:g}" y="{y + 0.02:g}" font-size="0.5" text-anchor="middle" fill="{INK}" '
@@ -110,8 +104,16 @@ def grid(
 def cell(row: int, column: int, shift: float = 0.0) -> Spot:
     """Returns the rectangle of one cell of a `grid`."""
     if shift:
-        return (column + shift * row, _PITCH * row + (_TALL - _PITCH) / 2, 1.0, _PITCH)
+        return (column + shift * row, _ROW_DISTANCE * row + (_HEXAGON_HEIGHT - _ROW_DISTANCE) / 2, 1.0, _ROW_DISTANCE)
     return (float(column), float(row), 1.0, 1.0)
+
+
+def _disc(x: float, y: float, *, radius: float, fill: str, stroke: str, stroke_width: float) -> str:
+    """Returns an SVG circle centred at `x`, `y`."""
+    return (
+        f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{fill}" '
+        f'stroke="{stroke}" stroke-width="{stroke_width:g}"/>'
+    )
 
 
 def _outline(x: float, y: float, *, is_hexagon: bool) -> str:
@@ -119,11 +121,11 @@ def _outline(x: float, y: float, *, is_hexagon: bool) -> str:
     if not is_hexagon:
         return f"M{x - 0.47:g} {y - 0.47:g}h0.94v0.94h-0.94z"
     corners = [
-        (0.0, -_TALL / 2),
-        (0.5, -_TALL / 4),
-        (0.5, _TALL / 4),
-        (0.0, _TALL / 2),
-        (-0.5, _TALL / 4),
-        (-0.5, -_TALL / 4),
+        (0.0, -_HEXAGON_HEIGHT / 2),
+        (0.5, -_HEXAGON_HEIGHT / 4),
+        (0.5, _HEXAGON_HEIGHT / 4),
+        (0.0, _HEXAGON_HEIGHT / 2),
+        (-0.5, _HEXAGON_HEIGHT / 4),
+        (-0.5, -_HEXAGON_HEIGHT / 4),
     ]
     return "M" + "L".join(f"{x + 0.97 * dx:.3f} {y + 0.97 * dy:.3f}" for dx, dy in corners) + "z"

@@ -22,10 +22,11 @@ from moemcts.errors import DamagedFile, MoemctsError, UsageError, unreadable
 
 MANIFEST = "manifest.toml"
 """Describes the samples, experts or exports in its folder."""
-_PATIENCE = 0.5
+_LOCK_TIMEOUT = 0.5
 """Seconds to wait for a lock, as processes that only read release it at once."""
-_HOLDER = ".holder"
-_PART = re.compile(r"\..+\.(?P<process>\d+)(-\d+)?\.part")
+_HOLDER_FILE = ".holder"
+"""Names the process that holds its folder's lock, and its host."""
+_PART_NAME = re.compile(r"\..+\.(?P<pid>\d+)(-\d+)?\.part")
 """Names of partially written files and folders: hidden, with the writer's process id and, for files, its thread id."""
 
 
@@ -61,19 +62,19 @@ def exclusive(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     check_path(folder)
-    lock = FileLock(folder / ".lock", timeout=_PATIENCE)
+    lock = FileLock(folder / ".lock", timeout=_LOCK_TIMEOUT)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
         raise MoemctsError(
-            f"{folder} is in use by process {_holder(folder)}; wait until it has ended, or choose another folder"
+            f"{folder} is in use by process {_read_holder(folder)}; wait until it has ended, or choose another folder"
         ) from None
     except OSError as error:
         raise MoemctsError(f"cannot write {folder}: {error.strerror or error}") from error
     try:
         clear_leftovers(folder)
-        write_text(folder / _HOLDER, f"{os.getpid()} {platform.node()}".strip())
+        write_text(folder / _HOLDER_FILE, f"{os.getpid()} {platform.node()}".strip())
         yield
     finally:
         lock.release()
@@ -113,37 +114,39 @@ def clear_leftovers(folder: Path) -> None:
 
 def is_leftover(path: Path) -> bool:
     """Returns whether a path is a partially written file or folder whose writer no longer runs."""
-    found = _PART.fullmatch(path.name)
-    return found is not None and not _is_running(int(found["process"]))
+    match = _PART_NAME.fullmatch(path.name)
+    return match is not None and not _is_running(int(match["pid"]))
 
 
-def _is_running(process: int) -> bool:
+def _is_running(pid: int) -> bool:
     """Returns whether another process with this id runs; this process has written nothing yet, so its own id was
     reused.
 
     Id 0 stands for no process; it is in the names of folders that are being removed.
     """
-    if process == 0:
+    if pid == 0:
         return False
     if os.name == "nt":
         # On Windows `os.kill` terminates the process, so a possible writer is assumed to run.
-        return process != os.getpid()
+        return pid != os.getpid()
     try:
-        os.kill(process, 0)
+        os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
-    return process != os.getpid()
+    return pid != os.getpid()
 
 
-def _holder(folder: Path) -> str:
+def _read_holder(folder: Path) -> str:
     """Returns the id of the process that holds a folder's lock, with its host if that is another one."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        process, _, machine = (folder / _HOLDER).read_text().strip().partition(" ")
-        is_elsewhere = machine not in ("", platform.node())
-        return f"{process} on {machine}" if is_elsewhere else process or "unknown"
-    return "unknown"
+    try:
+        pid, _, host = (folder / _HOLDER_FILE).read_text().strip().partition(" ")
+    except (OSError, UnicodeDecodeError):
+        return "unknown"
+    if host not in ("", platform.node()):
+        return f"{pid} on {host}"
+    return pid or "unknown"
 
 
 def read_bytes(path: Path) -> bytes:
