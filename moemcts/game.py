@@ -15,7 +15,7 @@ from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
 from moemcts.errors import UnlawfulGame, listed
-from moemcts.ragged import gathered
+from moemcts.ragged import gather_rows
 from moemcts.validation import CHANCE as CHANCE
 from moemcts.validation import actions_of, convert, encode_text, shares_of, unlawful_value
 from moemcts.views import ViewList
@@ -273,7 +273,7 @@ class Packed:
 
     def take(self, rows: IntArray) -> Packed:
         """Returns the given rows, in that order."""
-        offsets, index = gathered(self.offsets, rows)
+        offsets, index = gather_rows(self.offsets, rows)
         return Packed(self.data[index], offsets)
 
     @classmethod

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 
-class OwnLock:
+class PicklableLock:
     """A lock whose copies, also by pickling, are new unlocked locks; `threading.Lock` can be neither copied nor
     pickled.
 
@@ -18,4 +18,4 @@ class OwnLock:
         self.lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OwnLock, ()
+        return PicklableLock, ()

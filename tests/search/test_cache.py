@@ -20,7 +20,7 @@ from moemcts.evaluation import CachedEvaluator, Evaluation, RolloutEvaluator, Un
 from moemcts.experts import ExpertSet
 from moemcts.game import Game, Player, Views
 from moemcts.gates import PlyGate
-from moemcts.locks import OwnLock
+from moemcts.locks import PicklableLock
 from moemcts.naming import resolve_agent
 from moemcts.native import identities
 from moemcts.plugins import plugins
@@ -120,7 +120,7 @@ def test_threads_ask_a_cache_one_at_a_time() -> None:
         for rows, found in zip(asked, threads.map(lambda rows: cache.evaluate(views.take(rows)), asked), strict=True):
             assert np.array_equal(found.value, right.value[rows])
     assert not inner.was_crowded
-    for twin in (copy.deepcopy(OwnLock()), pickle.loads(pickle.dumps(OwnLock()))):
+    for twin in (copy.deepcopy(PicklableLock()), pickle.loads(pickle.dumps(PicklableLock()))):
         with twin.lock:
             pass
 

@@ -22,7 +22,7 @@ from moemcts.game import (
     discounts,
     from_own_seats,
 )
-from moemcts.ragged import gathered
+from moemcts.ragged import gather_rows
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Visits:
 
     def take(self, rows: IntArray) -> Visits:
         """Returns the given rows, in that order."""
-        offsets, index = gathered(self.offsets, rows)
+        offsets, index = gather_rows(self.offsets, rows)
         return Visits(offsets, self.actions[index], self.shares[index])
 
     def where_known(self, played: IntArray) -> Visits:

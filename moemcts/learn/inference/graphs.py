@@ -11,7 +11,7 @@ from torch import Tensor
 
 from moemcts.errors import first_line
 from moemcts.game import FloatArray
-from moemcts.locks import OwnLock
+from moemcts.locks import PicklableLock
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Batch sizes that are captured; a batch is padded to the next of them. In larger ones launches cost nothing."""
@@ -45,7 +45,7 @@ class FixedBatches:
         self._device = device
         self._dtype = dtype
         self._captured_batches: dict[int, _CapturedBatch] = {}
-        self._own = OwnLock()
+        self._own = PicklableLock()
 
     def __call__(self, planes: FloatArray) -> list[Tensor]:
         """Returns logits and value of planes `[N, *observation_shape]`, on the CPU, in float32.
