@@ -9,9 +9,9 @@ import gymnasium
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts_pommerman.game import Corners, Numbers, Pommerman, variant
+from moemcts_pommerman.game import Corners, Pommerman, RuleOptions, variant
 from moemcts_pommerman.running import RENDER_MODES, Opponent, RunningGame, RunningGameMixin, make_opponent
-from moemcts_pommerman.spaces import Form, action_space, space_of
+from moemcts_pommerman.spaces import ObservationForm, action_space, space_of
 
 IDS = {
     "moemcts/PommermanFFA-v0": "PommeFFACompetition-v0",
@@ -40,10 +40,10 @@ class PommermanEnv(RunningGameMixin, gymnasium.Env[Any, Any]):
         *,
         opponents: str | Agent | Sequence[str | Agent] = "simple",
         seat: int | Literal["rotate"] = "rotate",
-        observation: Form = "planes",
+        observation: ObservationForm = "planes",
         corners: Corners = "standard",
         render_mode: str | None = None,
-        **rules: Unpack[Numbers],
+        **rules: Unpack[RuleOptions],
     ) -> None:
         """Creates an environment; `rules` are `first_collapse` and `max_steps`.
 
@@ -55,14 +55,15 @@ class PommermanEnv(RunningGameMixin, gymnasium.Env[Any, Any]):
         self.game = variant(env, corners=corners, **rules)
         self.observation_space = space_of(observation, self.game.rules)
         num_players = self.game.spec.num_players
-        self._given_seat = self._checked_seat(seat)
-        others = _as_list(opponents, num_players - 1)
-        if len(others) != num_players - 1:
-            raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
-        self._others = _make_opponents(others, self.game)
-        self._episodes: int | None = None
+        self._default_seat = self._parse_seat(seat)
+        agents = _as_list(opponents, num_players - 1)
+        if len(agents) != num_players - 1:
+            raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(agents)}")
+        self._opponents = _make_opponents(agents, self.game)
+        self._rotation: int | None = None
+        """A counter of episodes, modulo the number of players the seat; None before the first one."""
         self.seat = 0
-        self._observation: Form = observation
+        self._observation: ObservationForm = observation
         self.action_space = action_space(self.game.rules)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -76,16 +77,16 @@ class PommermanEnv(RunningGameMixin, gymnasium.Env[Any, Any]):
         if unknown := sorted(set(options or {}) - {"seat"}):
             raise ValueError(f"expected no option but 'seat', got {', '.join(map(repr, unknown))}")
         if seed is not None:
-            self._episodes = seed % num_players
-        elif self._episodes is None:
+            self._rotation = seed % num_players
+        elif self._rotation is None:
             # Unseeded environments should not all begin in the same seat.
-            self._episodes = int(self.np_random.integers(num_players))
-        seat = self._checked_seat((options or {}).get("seat", self._given_seat))
-        self.seat = self._episodes % num_players if seat == "rotate" else seat
-        self._episodes += 1
+            self._rotation = int(self.np_random.integers(num_players))
+        seat = self._parse_seat((options or {}).get("seat", self._default_seat))
+        self.seat = self._rotation % num_players if seat == "rotate" else seat
+        self._rotation += 1
         players = [player for player in range(num_players) if player != self.seat]
-        agents = dict(zip(players, self._others, strict=True))
-        self._running = RunningGame(self.game, agents, int(self.np_random.integers(2**63)))
+        opponents = dict(zip(players, self._opponents, strict=True))
+        self._running = RunningGame(self.game, opponents, int(self.np_random.integers(2**63)))
         return self._observe(self._running), {"seat": self.seat, **self._running.message_info(self.seat)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -107,7 +108,8 @@ class PommermanEnv(RunningGameMixin, gymnasium.Env[Any, Any]):
         """The state of the game, for rendering or saving."""
         return self._current().state
 
-    def _checked_seat(self, seat: Any) -> Any:
+    def _parse_seat(self, seat: Any) -> Any:
+        """Returns `"rotate"` or the number of a seat; raises ValueError for anything else."""
         num_players = self.game.spec.num_players
         if seat == "rotate":
             return seat
@@ -129,11 +131,11 @@ def _make_opponents(agents: Sequence[str | Agent], game: Pommerman) -> list[Oppo
     """Returns an opponent per seat, one object per distinct script or agent, so that its seats are batched."""
     # Agents are distinguished by identity, as they need not be hashable.
     keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]
-    found: dict[str | int, Opponent] = {}
+    opponents: dict[str | int, Opponent] = {}
     for key, agent in zip(keys, agents, strict=True):
-        if key not in found:
-            found[key] = make_opponent(agent, game)
-    return [found[key] for key in keys]
+        if key not in opponents:
+            opponents[key] = make_opponent(agent, game)
+    return [opponents[key] for key in keys]
 
 
 def register() -> None:

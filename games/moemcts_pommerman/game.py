@@ -32,7 +32,7 @@ _SYMMETRY_NAMES = (
 )
 
 
-class Numbers(TypedDict, total=False):
+class RuleOptions(TypedDict, total=False):
     """Optional changes to the parameters of an environment."""
 
     first_collapse: int | None
@@ -86,7 +86,7 @@ class Pommerman(Game[native.State]):
             raise ValueError(f"expected a Pommerman state in base64, got {text!r}") from error
         state = native.State.unpack(record)
         if state.rules != self.rules:
-            differences = _differences(self.rules, state.rules)
+            differences = _describe_differences(self.rules, state.rules)
             raise ValueError(f"expected a position of {self.spec.name} with its rules, got one with {differences}")
         return state
 
@@ -163,14 +163,16 @@ def variant_ids() -> list[str]:
 
 def _symmetry(number: int, name: str) -> Symmetry:
     def planes(observations: FloatArray) -> FloatArray:
-        given = np.ascontiguousarray(observations, dtype=np.float32)
-        return native.transform(number, given)
+        return native.transform(number, np.ascontiguousarray(observations, dtype=np.float32))
 
     return Symmetry(name, planes, np.array(native.transform_actions(number), dtype=np.int64))
 
 
-def _differences(wanted: native.Rules, given: native.Rules) -> str:
+def _describe_differences(expected: native.Rules, actual: native.Rules) -> str:
     """Returns the differences between rules as text."""
-    names = ("game_type", "board_size", "view", "first_collapse", "max_steps", "timeout_is_loss")
-    pairs = [(name, getattr(wanted, name), getattr(given, name)) for name in names]
-    return ", ".join(f"{name} {there} instead of {here}" for name, here, there in pairs if here != there)
+    differences = []
+    for name in ("game_type", "board_size", "view", "first_collapse", "max_steps", "timeout_is_loss"):
+        expected_value, actual_value = getattr(expected, name), getattr(actual, name)
+        if actual_value != expected_value:
+            differences.append(f"{name} {actual_value} instead of {expected_value}")
+    return ", ".join(differences)

@@ -8,9 +8,9 @@ import gymnasium
 import numpy as np
 
 from moemcts.errors import MissingExtra
-from moemcts_pommerman.game import Corners, Numbers, variant
+from moemcts_pommerman.game import Corners, RuleOptions, variant
 from moemcts_pommerman.running import RENDER_MODES, RunningGame, RunningGameMixin
-from moemcts_pommerman.spaces import Form, action_space, space_of
+from moemcts_pommerman.spaces import ObservationForm, action_space, space_of
 
 try:
     from pettingzoo import ParallelEnv
@@ -37,10 +37,10 @@ class PommermanParallelEnv(RunningGameMixin, ParallelEnv):  # type: ignore[misc]
         self,
         env: str = "PommeFFACompetition-v0",
         *,
-        observation: Form = "planes",
+        observation: ObservationForm = "planes",
         corners: Corners = "standard",
         render_mode: str | None = None,
-        **rules: Unpack[Numbers],
+        **rules: Unpack[RuleOptions],
     ) -> None:
         """Creates an environment; `rules` are `first_collapse` and `max_steps`.
 
@@ -50,7 +50,7 @@ class PommermanParallelEnv(RunningGameMixin, ParallelEnv):  # type: ignore[misc]
         self.game = variant(env, corners=corners, **rules)
         self.possible_agents = [f"agent_{player}" for player in range(self.game.spec.num_players)]
         self.agents: list[str] = []
-        self._observation: Form = observation
+        self._observation: ObservationForm = observation
         self._spaces = {name: space_of(observation, self.game.rules) for name in self.possible_agents}
         self._actions = {name: action_space(self.game.rules) for name in self.possible_agents}
         self._rng = np.random.default_rng()

@@ -29,7 +29,7 @@ STEP_CUTS = {_FFA: (93, 252), _TEAM: (90, 251), _RADIO: (90, 253), _DUEL: (80, 2
 MIXEDNESS_CUTS = {_FFA: (5, 8), _TEAM: (5, 8), _DUEL: (3, 7)}
 # In fog the upper tercile is "no visible opponent": visible ones are at most 4 + 4 cells away.
 FOG_CUTS = (5, 9)
-PLANNED_PLIES = 20
+ROLLOUT_PLIES = 20
 """10 plies win less often, and 40 do not win more often: `docs/results.md`."""
 _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 
@@ -37,12 +37,12 @@ _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 @hookimpl
 def register_games() -> Sequence[Registration]:
     presets = tomllib.loads(resources.files("moemcts_pommerman").joinpath("presets.toml").read_text())
-    named = partial(Registration, presets=presets)
+    registration = partial(Registration, presets=presets)
     return [
-        named(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
-        named(_TEAM, _team, "Pommerman, two against two"),
-        named(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
-        named(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
+        registration(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
+        registration(_TEAM, _team, "Pommerman, two against two"),
+        registration(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
+        registration(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
     ]
 
 
@@ -66,7 +66,7 @@ def register_agents() -> Sequence[Registration]:
         Registration("simple", partial(_scripted, "simple"), "the reference's SimpleAgent", _GAMES, default=True),
         Registration("uniform", partial(_scripted, "random"), "the reference's RandomAgent, native", _GAMES),
         Registration("stop", partial(_scripted, "stop"), "never moves", _GAMES),
-        Registration("planner", _planner, f"searches without a network, by rollouts of {PLANNED_PLIES} plies", _GAMES),
+        Registration("planner", _planner, f"searches without a network, by rollouts of {ROLLOUT_PLIES} plies", _GAMES),
     ]
 
 
@@ -105,7 +105,7 @@ def _free_for_all(
     corners: Corners = "standard",
     discount: float = 1.0,
 ) -> Pommerman:
-    return _checked(_FFA, env, collapse, first_collapse, max_steps, corners, discount, timeout)
+    return _make_variant(_FFA, env, collapse, first_collapse, max_steps, corners, discount, timeout)
 
 
 def _team(
@@ -119,7 +119,7 @@ def _team(
     discount: float = 1.0,
 ) -> Pommerman:
     default = "PommeTeamCompetition-v0" if fog else "PommeTeam-v0"
-    game = _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners, discount)
+    game = _make_variant(_TEAM, env or default, collapse, first_collapse, max_steps, corners, discount)
     if fog is not None and fog != bool(game.rules.view):
         raise UsageError(
             f"{env!r} is played {'in fog' if game.rules.view else 'in the open'}, which contradicts fog={fog}"
@@ -136,7 +136,7 @@ def _radio(
     corners: Corners = "standard",
     discount: float = 1.0,
 ) -> Pommerman:
-    return _checked(_RADIO, env, collapse, first_collapse, max_steps, corners, discount)
+    return _make_variant(_RADIO, env, collapse, first_collapse, max_steps, corners, discount)
 
 
 def _duel(
@@ -149,10 +149,10 @@ def _duel(
     corners: Corners = "standard",
     discount: float = 1.0,
 ) -> Pommerman:
-    return _checked(_DUEL, env, collapse, first_collapse, max_steps, corners, discount, timeout)
+    return _make_variant(_DUEL, env, collapse, first_collapse, max_steps, corners, discount, timeout)
 
 
-def _checked(
+def _make_variant(
     name: str,
     env: str,
     collapse: bool | None,
@@ -162,12 +162,19 @@ def _checked(
     discount: float,
     timeout: Timeout = "tie",
 ) -> Pommerman:
+    """Returns a variant of game `name`; raises UsageError if the environment or the options contradict it."""
     if collapse is not None and first_collapse is not None and collapse != bool(first_collapse):
         raise UsageError(f"collapse={collapse} contradicts first_collapse={first_collapse}")
     if collapse is not None and first_collapse is None:
         first_collapse = FIRST_COLLAPSE if collapse else 0
-    changed = {"first_collapse": first_collapse, "max_steps": max_steps}
-    game = variant(env, **changed, timeout=timeout, corners=corners, discount=discount)
+    game = variant(
+        env,
+        first_collapse=first_collapse,
+        max_steps=max_steps,
+        timeout=timeout,
+        corners=corners,
+        discount=discount,
+    )
     if game.spec.name != name:
         raise UsageError(f"expected an environment for game {name!r}, but {env!r} is for {game.spec.name!r}")
     return game
@@ -184,9 +191,9 @@ def _mixedness(game: Game, *, cuts: Sequence[int] = ()) -> MixednessGate:
 
 
 def _opponents(game: Game, *, cuts: Sequence[int] = ()) -> OpponentGate:
-    count = _NUM_OPPONENTS[game.spec.name]
-    names = () if cuts else ("three opponents", "two opponents", "one opponent")[3 - count :]
-    return OpponentGate(cuts or range(1, count), names, num_opponents=count)
+    num_opponents = _NUM_OPPONENTS[game.spec.name]
+    names = () if cuts else ("three opponents", "two opponents", "one opponent")[3 - num_opponents :]
+    return OpponentGate(cuts or range(1, num_opponents), names, num_opponents=num_opponents)
 
 
 def _scripted(script: str, game: Game) -> ScriptedAgent:
@@ -194,7 +201,7 @@ def _scripted(script: str, game: Game) -> ScriptedAgent:
 
 
 def _planner(
-    game: Game, *, simulations: int = 50, rollout_plies: int = PLANNED_PLIES, opponents: str = "simple"
+    game: Game, *, simulations: int = 50, rollout_plies: int = ROLLOUT_PLIES, opponents: str = "simple"
 ) -> SearchAgent:
     from moemcts.evaluation import UniformEvaluator
     from moemcts.search import SearchAgent, SearchConfig

@@ -61,10 +61,10 @@ def save_html(
     numbers = {name: number for number, name in enumerate(names)}
     phases = _phases(states, gate)
     steps = []
-    for state, of_player in zip(states, phases, strict=True):
+    for state, phase_of_player in zip(states, phases, strict=True):
         marks = [[numbers[glyph], row, column] for glyph, row, column in board_glyphs(state)]
         agents = [
-            [int(agent[5]), describe_player(agent), of_player.get(player, "")]
+            [int(agent[5]), describe_player(agent), phase_of_player.get(player, "")]
             for player, agent in enumerate(state.arrays()["agents"].tolist())
         ]
         steps.append({"step": state.ply, "marks": marks, "players": agents})

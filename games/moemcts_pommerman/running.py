@@ -15,7 +15,7 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import Pommerman
-from moemcts_pommerman.spaces import SILENCE, Form, observe, random_words, split_action
+from moemcts_pommerman.spaces import SILENCE, ObservationForm, observe, random_words, split_action
 
 SCRIPTS = ("simple", "random", "stop")
 RENDER_MODES = ("ansi", "rgb_array")
@@ -24,10 +24,10 @@ RENDER_MODES = ("ansi", "rgb_array")
 class Opponent:
     """An agent in other seats. Copies of an environment share it, as its memory is in its seats."""
 
-    def __init__(self, agent: Agent, *, says_anything: bool = False) -> None:
-        """`says_anything` sends random words on the radio, if there is one; otherwise the agent is silent."""
+    def __init__(self, agent: Agent, *, sends_random_words: bool = False) -> None:
+        """With `sends_random_words`, random words go out on the radio, if there is one; else the agent is silent."""
         self.agent = agent
-        self.says_anything = says_anything
+        self.sends_random_words = sends_random_words
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -35,7 +35,7 @@ class Opponent:
     def __reduce__(self) -> tuple[Any, ...]:
         """Raises TypeError if the agent cannot be pickled."""
         try:
-            return _unpickle, (pickle.dumps(self.agent), self.says_anything)
+            return _unpickle, (pickle.dumps(self.agent), self.sends_random_words)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             raise TypeError(
                 f"expected opponents that can be pickled, got {self.agent.name!r}: {error}; pickle the "
@@ -43,21 +43,21 @@ class Opponent:
             ) from error
 
 
-def _unpickle(agent: bytes, says_anything: bool) -> Opponent:
-    return Opponent(pickle.loads(agent), says_anything=says_anything)
+def _unpickle(agent: bytes, sends_random_words: bool) -> Opponent:
+    return Opponent(pickle.loads(agent), sends_random_words=sends_random_words)
 
 
 class RunningGame:
     """A game in progress, with agents of the framework in some seats."""
 
-    def __init__(self, game: Pommerman, agents: Mapping[int, Opponent], seed: int) -> None:
+    def __init__(self, game: Pommerman, opponents: Mapping[int, Opponent], seed: int) -> None:
         self.state: Any = game.initial_state(seed)
         self.rewards: list[float] = [0.0] * game.spec.num_players
         self.done = False
         self.messages = [SILENCE] * game.spec.num_players
-        self._agents = agents
+        self._opponents = opponents
         self._has_radio = game.rules.has_radio
-        self._seats = {player: Seat(player, np.random.default_rng([seed, player])) for player in agents}
+        self._seats = {player: Seat(player, np.random.default_rng([seed, player])) for player in opponents}
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for copies; raises TypeError if the memory of an opponent cannot be copied."""
@@ -65,8 +65,9 @@ class RunningGame:
             try:
                 copy.deepcopy(seat.memory)
             except TypeError as error:
+                name = self._opponents[player].agent.name
                 raise TypeError(
-                    f"expected opponents whose memory can be copied, got {self._agents[player].agent.name!r}: {error}; "
+                    f"expected opponents whose memory can be copied, got {name!r}: {error}; "
                     "copy the environment before its first step, or let them search without `reuse`"
                 ) from error
         return self.__dict__
@@ -86,7 +87,7 @@ class RunningGame:
         """
         return self.done or self.rewards[player] < 0
 
-    def observation(self, player: int, form: Form = "dictionary") -> Any:
+    def observation(self, player: int, form: ObservationForm = "dictionary") -> Any:
         """Returns the observation of `player`: planes `[23, n, n]`, or the reference's dictionary."""
         if form == "planes":
             return self.state.observation(player)
@@ -109,23 +110,27 @@ class RunningGame:
             move, message = split_action(action)
             if player in living:
                 moves[player], messages[player] = move, message
-        for player, move in self._choices(living).items():
+        for player, move in self._opponent_moves(living).items():
             moves[player] = move
-            if self._has_radio and self._agents[player].says_anything:
+            if self._has_radio and self._opponents[player].sends_random_words:
                 messages[player] = random_words(self._seats[player].rng)
         self.state, rewards, self.done, _ = self.state.step(moves)
         self.rewards = [float(reward) for reward in rewards]
         self.messages = messages
 
-    def _choices(self, living: tuple[int, ...]) -> dict[int, int]:
-        choices: dict[int, int] = {}
-        for opponent in {id(opponent): opponent for opponent in self._agents.values()}.values():
-            players = [player for player in living if self._agents.get(player) is opponent]
-            if players:
-                views = native.Views([(self.state, player) for player in players])
-                decisions = opponent.agent.act(views, [self._seats[player] for player in players])
-                choices |= {player: decision.action for player, decision in zip(players, decisions, strict=True)}
-        return choices
+    def _opponent_moves(self, living: tuple[int, ...]) -> dict[int, int]:
+        """Returns the moves of the living opponents by player; the seats of one agent are asked in one batch."""
+        players_of_opponent: dict[int, list[int]] = {}
+        for player, opponent in self._opponents.items():
+            if player in living:
+                players_of_opponent.setdefault(id(opponent), []).append(player)
+        moves: dict[int, int] = {}
+        for players in players_of_opponent.values():
+            views = native.Views([(self.state, player) for player in players])
+            agent = self._opponents[players[0]].agent
+            decisions = agent.act(views, [self._seats[player] for player in players])
+            moves |= {player: decision.action for player, decision in zip(players, decisions, strict=True)}
+        return moves
 
 
 class RunningGameMixin:
@@ -171,4 +176,4 @@ def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
     if agent not in SCRIPTS:
         unknown = unknown_name("scripted agent", agent, SCRIPTS)
         raise UsageError(f"{unknown}; other agents are given as objects, such as moemcts.load('planner', {name!r})")
-    return Opponent(ScriptedAgent(agent), says_anything=agent == "random")
+    return Opponent(ScriptedAgent(agent), sends_random_words=agent == "random")

@@ -48,21 +48,21 @@ def board_glyphs(state: Any) -> list[tuple[str, int, int]]:
     """Returns glyph, row and column of everything on the board except the floor, bottom layers first."""
     arrays = state.arrays()
     board, agents, bombs = arrays["board"].tolist(), arrays["agents"].tolist(), arrays["bombs"].tolist()
-    placed = [
+    glyphs = [
         (_BOARD_GLYPHS[value], row, column)
         for row, line in enumerate(board)
         for column, value in enumerate(line)
         if value in _BOARD_GLYPHS
     ]
     # Oldest first, so that the youngest flame of a cell, which burns longest, is shown.
-    burning = {(row, column): life for row, column, life in arrays["flames"].tolist()}
-    placed += [(f"flame{life}", row, column) for (row, column), life in burning.items()]
-    placed += [(f"bomb{min(life, 9)}", row, column) for row, column, _, life, _, _ in bombs]
-    placed += [(f"move{direction}", row, column) for row, column, *_, direction in bombs if direction]
-    placed += [(f"player{player}", agent[0], agent[1]) for player, agent in enumerate(agents) if agent[5]]
-    covered = {(agent[0], agent[1]) for agent in agents if agent[5]}
-    placed += [(f"badge{min(life, 9)}", row, column) for row, column, _, life, *_ in bombs if (row, column) in covered]
-    return placed
+    life_of_flame = {(row, column): life for row, column, life in arrays["flames"].tolist()}
+    glyphs += [(f"flame{life}", row, column) for (row, column), life in life_of_flame.items()]
+    glyphs += [(f"bomb{min(life, 9)}", row, column) for row, column, _, life, _, _ in bombs]
+    glyphs += [(f"move{direction}", row, column) for row, column, *_, direction in bombs if direction]
+    glyphs += [(f"player{player}", agent[0], agent[1]) for player, agent in enumerate(agents) if agent[5]]
+    occupied = {(agent[0], agent[1]) for agent in agents if agent[5]}
+    glyphs += [(f"badge{min(life, 9)}", row, column) for row, column, _, life, *_ in bombs if (row, column) in occupied]
+    return glyphs
 
 
 def describe_player(agent: list[int]) -> str:

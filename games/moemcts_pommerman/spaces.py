@@ -12,7 +12,7 @@ from gymnasium import spaces
 from moemcts_pommerman import native
 
 Observation = dict[str, Any]
-Form = Literal["planes", "dictionary"]
+ObservationForm = Literal["planes", "dictionary"]
 """The observations of environments: network planes, or the reference's dictionaries."""
 # Words of a message: 0..7 in the reference's action space, 1..8 in its documentation.
 _NUM_WORDS = 2
@@ -22,9 +22,9 @@ _MAX_AMMO = 10
 SILENCE = (0, 0)
 
 
-def space_of(form: Form, rules: Any) -> gymnasium.Space[Any]:
+def space_of(form: ObservationForm, rules: Any) -> gymnasium.Space[Any]:
     """Returns the observation space of that form; raises ValueError for an unknown form."""
-    if form not in get_args(Form):
+    if form not in get_args(ObservationForm):
         raise ValueError(f"expected observation 'planes' or 'dictionary', got {form!r}")
     return planes_space(rules) if form == "planes" else observation_space(rules)
 
@@ -37,16 +37,16 @@ def observation_space(rules: Any) -> spaces.Dict:
     n = rules.board_size
     strength = spaces.Discrete(_MAX_AMMO + 1)
 
-    def numbers(high: float) -> spaces.Box:
+    def float_map(high: float) -> spaces.Box:
         return spaces.Box(0.0, high, (n, n), np.float64)
 
     entries: dict[str, gymnasium.Space[Any]] = {
         "alive": spaces.Sequence(spaces.Discrete(4, start=10)),
         "board": spaces.Box(0, _MAX_ITEM, (n, n), np.uint8),
-        "bomb_blast_strength": numbers(10),
-        "bomb_life": numbers(9),
-        "bomb_moving_direction": numbers(4),
-        "flame_life": numbers(3),
+        "bomb_blast_strength": float_map(10),
+        "bomb_life": float_map(9),
+        "bomb_moving_direction": float_map(4),
+        "flame_life": float_map(3),
         "game_type": spaces.Discrete(4, start=1),
         "game_env": spaces.Text(32, charset="abcdefghijklmnopqrstuvwxyzP0123456789.:"),
         "position": spaces.Tuple([spaces.Discrete(n), spaces.Discrete(n)]),
@@ -69,14 +69,13 @@ def observe(state: Any, player: int, message: Sequence[int] = SILENCE) -> Observ
     from 3 to 1, both 0 on other cells.
     """
     rules = state.rules
-    seen = state.observed(player)
-    observation: Observation = {
-        key: value.astype(np.float64) if isinstance(value, np.ndarray) and key != "board" else value
-        for key, value in seen.items()
-    }
-    observation["alive"] = tuple(seen["alive"])
-    observation["enemies"] = tuple(seen["enemies"])
-    observation["can_kick"] = int(seen["can_kick"])
+    observation: Observation = dict(state.observed(player))
+    for key, value in observation.items():
+        if isinstance(value, np.ndarray) and key != "board":
+            observation[key] = value.astype(np.float64)
+    observation["alive"] = tuple(observation["alive"])
+    observation["enemies"] = tuple(observation["enemies"])
+    observation["can_kick"] = int(observation["can_kick"])
     observation["game_type"] = rules.game_type
     # The reference's module of the environment: v1 has collapsing walls, v2 radio.
     version = 2 if rules.has_radio else 1 if rules.first_collapse else 0
@@ -98,9 +97,10 @@ def split_action(action: Any) -> tuple[int, tuple[int, int]]:
 
     Raises ValueError unless these are integers, the move is 0..5, and the message consists of two words of 0..7.
     """
-    given = np.atleast_1d(np.asarray(action))
-    are_whole = given.dtype.kind in "iuf" and given.shape in ((1,), (1 + _NUM_WORDS,)) and not np.any(given % 1)
-    numbers = [int(number) for number in given] if are_whole and np.isfinite(given).all() else []
+    array = np.atleast_1d(np.asarray(action))
+    is_numeric = array.dtype.kind in "iuf" and array.shape in ((1,), (1 + _NUM_WORDS,))
+    is_whole = is_numeric and np.isfinite(array).all() and not np.any(array % 1)
+    numbers = [int(number) for number in array] if is_whole else []
     if not numbers or not 0 <= numbers[0] <= 5 or not all(0 <= word < _VOCABULARY for word in numbers[1:]):
         words = f"a word of 0..{_VOCABULARY - 1}"
         raise ValueError(f"expected a move of 0..5, or [move, word, word] with {words} each, got {action!r}")

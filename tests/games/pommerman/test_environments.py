@@ -23,7 +23,7 @@ from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.environments import IDS, PommermanEnv, register
 from moemcts_pommerman.game import variant
-from moemcts_pommerman.spaces import Form
+from moemcts_pommerman.spaces import ObservationForm
 
 register()
 
@@ -40,7 +40,7 @@ def test_gymnasium_accepts_the_environment(name: str) -> None:
 
 @pytest.mark.parametrize("observation", ["planes", "dictionary"])
 @pytest.mark.parametrize("name", IDS)
-def test_pettingzoo_accepts_the_environment(name: str, observation: Form) -> None:
+def test_pettingzoo_accepts_the_environment(name: str, observation: ObservationForm) -> None:
     pettingzoo = pytest.importorskip("pettingzoo.test")
     from moemcts_pommerman.parallel import PommermanParallelEnv
 
