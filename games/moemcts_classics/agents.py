@@ -10,7 +10,7 @@ from moemcts.game import Action, Views
 from moemcts.native import core
 
 
-class _Played(Protocol):
+class _ClassicViews(Protocol):
     """Views of a classic game."""
 
     def careful(self, seeds: Sequence[int]) -> list[Action]: ...
@@ -29,4 +29,4 @@ class CarefulAgent:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
-        return [Decision(action=action) for action in cast(_Played, views).careful(seeds)]
+        return [Decision(action=action) for action in cast(_ClassicViews, views).careful(seeds)]

@@ -62,28 +62,26 @@ class BoardGame(Game[S], Generic[S]):
         return self._start
 
     def parse_state(self, text: str) -> S:
-        head, _, line = text.partition(MOVES)
+        head, _, moves = text.partition(MOVES)
         if re.fullmatch(rf"\s*({self.move}\s*)+", head, re.IGNORECASE):
-            head, line = START, head + line
-        state = self._start
-        if head.strip() != START:
-            state = self._board(head)
-        if not re.fullmatch(rf"\s*({self.move}\s*)*", line, re.IGNORECASE):
-            raise ValueError(f"expected moves like {self._example()}, got {line.strip()!r}")
-        for move in re.finditer(self.move, line, re.IGNORECASE):
+            head, moves = START, head + moves
+        state = self._start if head.strip() == START else self._parse_board(head)
+        if not re.fullmatch(rf"\s*({self.move}\s*)*", moves, re.IGNORECASE):
+            raise ValueError(f"expected moves like {self._example()}, got {moves.strip()!r}")
+        for move in re.finditer(self.move, moves, re.IGNORECASE):
             if not state.active_players:
                 raise ValueError(f"expected no move after the end of the game, got {move[0]!r}")
             (player,) = state.active_players
             state = state.play([self.parse_action(state, player, move[0])])
         return state
 
-    def _board(self, text: str) -> S:
+    def _parse_board(self, text: str) -> S:
         try:
             return cast(S, self.state_type.parse(text, self.rows, self.columns))
         except ValueError as error:
             # Some messages contain only what was expected.
-            got = "" if "got" in str(error) else f", got {text.strip()!r}"
-            raise ValueError(f"{error}{got}; or moves from the start, like {self._example()}") from None
+            received = "" if "got" in str(error) else f", got {text.strip()!r}"
+            raise ValueError(f"{error}{received}; or moves from the start, like {self._example()}") from None
 
     def format_state(self, state: S) -> str:
         return state.format()

@@ -9,7 +9,7 @@ from moemcts.game import IntArray, Views
 from moemcts.gates import CutGate
 
 
-class _Counted(Protocol):
+class _ViewsWithStones(Protocol):
     """Views that can count the stones on the board."""
 
     def stones(self) -> IntArray: ...
@@ -24,7 +24,7 @@ class StonesGate(CutGate):
     name = "stones"
 
     def numbers(self, views: Views) -> IntArray:
-        return cast(_Counted, views).stones()
+        return cast(_ViewsWithStones, views).stones()
 
 
 class CapturesGate(CutGate):
@@ -42,4 +42,4 @@ class CapturesGate(CutGate):
         return {**super().parameters, "num_pieces": self._num_pieces}
 
     def numbers(self, views: Views) -> IntArray:
-        return self._num_pieces - cast(_Counted, views).stones()
+        return self._num_pieces - cast(_ViewsWithStones, views).stones()

@@ -30,7 +30,7 @@ class StonesBoard:
         ground: str,
         line: str,
         shift: float = 0.0,
-        is_columns: bool = False,
+        has_column_actions: bool = False,
     ) -> None:
         """Takes the colours of stones by letter, the first player's first, and the offset of each row to the right in
         cells; if actions are columns, every cell of a column can be clicked.
@@ -39,7 +39,7 @@ class StonesBoard:
         self._stones = dict(stones)
         self._ground, self._line = ground, line
         self._shift = shift
-        self._is_columns = is_columns
+        self._has_column_actions = has_column_actions
         self.seats = seats
         self.colours = tuple(stones.values())
 
@@ -50,13 +50,13 @@ class StonesBoard:
         marks: dict[Action, Spot] = {}
         for mover in state.active_players:
             for action in map(int, state.legal_actions(mover)):
-                placed = self._game.cells(mover, action)
-                if self._is_columns:
-                    (_, column), *_ = placed
-                    spots[action] = ((float(column), 0.0, 1.0, float(len(placed))),)
+                cells_of_action = self._game.cells(mover, action)
+                if self._has_column_actions:
+                    (_, column), *_ = cells_of_action
+                    spots[action] = ((float(column), 0.0, 1.0, float(len(cells_of_action))),)
                     marks[action] = cell(sum(not row[column] for row in cells) - 1, column)
-                elif placed:
-                    spots[action] = tuple(cell(row, column, self._shift) for row, column in placed)
+                elif cells_of_action:
+                    spots[action] = tuple(cell(row, column, self._shift) for row, column in cells_of_action)
         return grid(
             cells,
             colours=self._stones,
@@ -65,7 +65,7 @@ class StonesBoard:
             shift=self._shift,
             ground=self._ground,
             line=self._line,
-            hole=HOLE if self._is_columns else "",
+            hole=HOLE if self._has_column_actions else "",
         )
 
 
@@ -80,7 +80,7 @@ BOARDS: Mapping[str, Callable[[BoardGame[Any]], StonesBoard]] = {
         seats=("Yellow", "Red"),
         ground=BLUE,
         line="#2d5580",
-        is_columns=True,
+        has_column_actions=True,
     ),
     "othello": _OTHELLO,
     "othello-6x6": _OTHELLO,

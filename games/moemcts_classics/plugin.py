@@ -21,8 +21,8 @@ from moemcts_classics.othello import Othello
 from moemcts_classics.pageboard import BOARDS
 from moemcts_classics.tic_tac_toe import TicTacToe
 
-PLACING = ("connect-four", "othello", "othello-6x6", "hex", "tic-tac-toe")
-MOVING = ("breakthrough",)
+STONE_GAMES = ("connect-four", "othello", "othello-6x6", "hex", "tic-tac-toe")
+CAPTURE_GAMES = ("breakthrough",)
 
 T = TypeVar("T", bound=Game)
 
@@ -52,15 +52,16 @@ def register_games() -> Sequence[Registration]:
 @hookimpl
 def register_gates() -> Sequence[Registration]:
     return [
-        Registration("stones", _stones, "cuts by stones on the board, three equal parts", PLACING, default=True),
-        Registration("captures", _captures, "cuts by pieces lost", MOVING, default=True),
+        Registration("stones", _stones, "cuts by stones on the board, three equal parts", STONE_GAMES, default=True),
+        Registration("captures", _captures, "cuts by pieces lost", CAPTURE_GAMES, default=True),
     ]
 
 
 @hookimpl
 def register_agents() -> Sequence[Registration]:
     # Not a default agent: searches would model their opponent as one, and here they play both sides.
-    return [Registration("careful", _careful, "wins and prevents wins in one move, otherwise random", PLACING + MOVING)]
+    games = STONE_GAMES + CAPTURE_GAMES
+    return [Registration("careful", _careful, "wins and prevents wins in one move, otherwise random", games)]
 
 
 @hookimpl
@@ -79,14 +80,14 @@ def _weights(name: str) -> Path:
 
 
 def _breakthrough(*, rows: int = 8, columns: int = 8) -> Breakthrough:
-    return _sized(Breakthrough, rows, columns)
+    return _make_game(Breakthrough, rows, columns)
 
 
 def _hex(*, size: int = 11) -> Hex:
-    return _sized(Hex, size)
+    return _make_game(Hex, size)
 
 
-def _sized(make: Callable[..., T], *size: int) -> T:
+def _make_game(make: Callable[..., T], *size: int) -> T:
     if min(size) < 1:
         raise UsageError(f"expected a board size of at least 1, got {min(size)}")
     try:

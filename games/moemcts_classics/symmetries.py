@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -12,26 +13,31 @@ from moemcts.game import FloatArray, IntArray, Symmetry
 
 def mirror(actions: IntArray) -> Symmetry:
     """Returns the left-right mirror image."""
-    return Symmetry("mirror", partial(_transformed, turns=0, flip=True), actions)
+    return Symmetry("mirror", partial(_transform, turns=0, flip=True), actions)
 
 
 def half_turn(actions: IntArray) -> Symmetry:
-    return Symmetry("half turn", partial(_transformed, turns=2, flip=False), actions)
+    """Returns the rotation by 180 degrees."""
+    return Symmetry("half turn", partial(_transform, turns=2, flip=False), actions)
 
 
 def of_square(size: int, num_more_actions: int = 0) -> Sequence[Symmetry]:
     """Returns the seven symmetries of a square whose cells are the actions; `num_more_actions` last ones are fixed."""
     cells = np.arange(size * size, dtype=np.float32).reshape(size, size)
-    more = np.arange(size * size, size * size + num_more_actions)
-    found = []
-    for turns, flip in ((0, True), *((turns, flip) for turns in (1, 2, 3) for flip in (False, True))):
-        transform = partial(_transformed, turns=turns, flip=flip)
+    fixed_actions = np.arange(size * size, size * size + num_more_actions)
+    square_symmetries = []
+    for turns, flip in product(range(4), (False, True)):
+        if turns == 0 and not flip:
+            # The identity.
+            continue
+        transform = partial(_transform, turns=turns, flip=flip)
         # The content of cell `a` moves to cell `actions[a]`.
-        actions = np.concatenate([np.argsort(transform(cells).ravel()), more])
-        found.append(Symmetry(f"{turns * 90} degrees{', mirrored' * flip}", transform, actions))
-    return found
+        actions = np.concatenate([np.argsort(transform(cells).ravel()), fixed_actions])
+        name = f"{turns * 90} degrees, mirrored" if flip else f"{turns * 90} degrees"
+        square_symmetries.append(Symmetry(name, transform, actions))
+    return square_symmetries
 
 
-def _transformed(planes: FloatArray, turns: int, flip: bool) -> FloatArray:
+def _transform(planes: FloatArray, turns: int, flip: bool) -> FloatArray:
     turned = np.rot90(planes, turns, axes=(-2, -1))
     return np.ascontiguousarray(turned[..., ::-1] if flip else turned)
