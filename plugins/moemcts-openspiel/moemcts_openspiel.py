@@ -31,9 +31,9 @@ from moemcts.splitmix import mixed
 
 MAX_ACTIONS = 100_000
 """Maximum number of actions; a policy has an entry for each action of a game."""
-_REFUSALS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
+_SPIEL_ERRORS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
 """Exceptions of OpenSpiel for parameters, including those of its libraries for cases that its C++ does not check."""
-_KINDS = {int: "a whole number", float: "a number such as 2.0", bool: "True or False", str: "text", dict: "a game"}
+_TYPE_NAMES = {int: "a whole number", float: "a number such as 2.0", bool: "True or False", str: "text", dict: "a game"}
 
 Information, Dynamics, Chance, Rewards, Utility = (
     pyspiel.GameType.Information,
@@ -52,12 +52,12 @@ class Position(State):
     """
 
     game: OpenSpielGame
-    spiel: Any
+    spiel_state: Any
     """The `pyspiel.State`."""
     ply: int = 0
-    course: int = 0
+    history_hash: int = 0
     """A hash of all actions played: OpenSpiel's positions may depend on any of them."""
-    paid: FloatArray | None = None
+    step_rewards: FloatArray | None = None
     """The rewards of the step into this position by player, in units of value; None if the game has only final returns.
     """
     _names: dict[Player, dict[Action, str]] = field(default_factory=dict, repr=False)
@@ -65,32 +65,32 @@ class Position(State):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Position):
             return NotImplemented
-        return (self.ply, self.course, self.game.spec) == (other.ply, other.course, other.game.spec)
+        return (self.ply, self.history_hash, self.game.spec) == (other.ply, other.history_hash, other.game.spec)
 
     def __hash__(self) -> int:
-        return hash((self.ply, self.course))
+        return hash((self.ply, self.history_hash))
 
     @property
     def active_players(self) -> tuple[Player, ...]:
-        spiel = self.spiel
-        if spiel.is_terminal():
+        spiel_state = self.spiel_state
+        if spiel_state.is_terminal():
             return ()
-        if spiel.is_chance_node():
+        if spiel_state.is_chance_node():
             return (CHANCE,)
-        if spiel.is_simultaneous_node():
-            return tuple(player for player in range(self.game.spec.num_players) if spiel.legal_actions(player))
-        return (int(spiel.current_player()),)
+        if spiel_state.is_simultaneous_node():
+            return tuple(player for player in range(self.game.spec.num_players) if spiel_state.legal_actions(player))
+        return (int(spiel_state.current_player()),)
 
     def legal_actions(self, player: Player) -> Sequence[Action]:
         if player == CHANCE:
-            return sorted(outcome for outcome, _ in self.spiel.chance_outcomes())
-        legal: list[Action] = self.spiel.legal_actions(player)
+            return sorted(outcome for outcome, _ in self.spiel_state.chance_outcomes())
+        legal: list[Action] = self.spiel_state.legal_actions(player)
         return legal
 
     def chances(self) -> FloatArray:
-        if not self.spiel.is_chance_node():
+        if not self.spiel_state.is_chance_node():
             raise ValueError("expected a position in which chance moves")
-        return np.array([chance for _, chance in sorted(self.spiel.chance_outcomes())], dtype=np.float32)
+        return np.array([chance for _, chance in sorted(self.spiel_state.chance_outcomes())], dtype=np.float32)
 
     def play(self, actions: Sequence[Action]) -> Position:
         """Returns the position after one action per active player; raises ValueError for an illegal one."""
@@ -100,42 +100,49 @@ class Position(State):
         for player, action in zip(players, actions, strict=True):
             if action not in self.legal_actions(player):
                 raise ValueError(f"expected one of {self.legal_actions(player)} from player {player}, got {action}")
-        spiel = self.spiel.clone()
-        if spiel.is_simultaneous_node():
+        spiel_state = self.spiel_state.clone()
+        if spiel_state.is_simultaneous_node():
             joint = dict(zip(players, actions, strict=True))
-            spiel.apply_actions([joint.get(player, 0) for player in range(self.game.spec.num_players)])
+            spiel_state.apply_actions([joint.get(player, 0) for player in range(self.game.spec.num_players)])
         else:
-            spiel.apply_action(actions[0])
-        paid = None
-        if self.paid is not None:
-            paid = self.game.in_units(np.subtract(spiel.returns(), self.spiel.returns()))
-        return Position(self.game, spiel, self.ply + 1, mixed(actions, self.course), paid)
+            spiel_state.apply_action(actions[0])
+        step_rewards = None
+        if self.step_rewards is not None:
+            step_rewards = self.game.in_units(np.subtract(spiel_state.returns(), self.spiel_state.returns()))
+        return Position(self.game, spiel_state, self.ply + 1, mixed(actions, self.history_hash), step_rewards)
 
     def rewards(self) -> FloatArray:
-        return np.zeros(self.game.spec.num_players, dtype=np.float32) if self.paid is None else self.paid
+        if self.step_rewards is None:
+            return np.zeros(self.game.spec.num_players, dtype=np.float32)
+        return self.step_rewards
 
     def returns(self) -> FloatArray:
         """Returns the result of a finished game, `[P]`; zeros if all of it was paid as rewards."""
-        if self.paid is not None or not self.spiel.is_terminal():
+        if self.step_rewards is not None or not self.spiel_state.is_terminal():
             return np.zeros(self.game.spec.num_players, dtype=np.float32)
-        return self.game.in_units(self.spiel.returns())
+        return self.game.in_units(self.spiel_state.returns())
 
     def names(self, player: Player) -> dict[Action, str]:
         """Returns OpenSpiel's names of the legal actions, with their numbers if names are ambiguous."""
         if player not in self._names:
-            who = self.spiel.current_player() if player == CHANCE else player
-            plain = {a: " ".join(self.spiel.action_to_string(who, a).split()) for a in self.legal_actions(player)}
-            counts = Counter(plain.values())
-            self._names[player] = {a: text if counts[text] == 1 else f"{text} #{a}" for a, text in plain.items()}
+            spiel_player = self.spiel_state.current_player() if player == CHANCE else player
+            names = {}
+            for action in self.legal_actions(player):
+                name = self.spiel_state.action_to_string(spiel_player, action)
+                names[action] = " ".join(name.split())
+            counts = Counter(names.values())
+            self._names[player] = {
+                action: name if counts[name] == 1 else f"{name} #{action}" for action, name in names.items()
+            }
         return self._names[player]
 
     def observation(self, player: Player) -> FloatArray:
-        spiel = self.spiel
-        tensor = spiel.observation_tensor if self.game.has_observations else spiel.information_state_tensor
+        spiel_state = self.spiel_state
+        tensor = spiel_state.observation_tensor if self.game.has_observations else spiel_state.information_state_tensor
         return np.array(tensor(player), dtype=np.float32).reshape(self.game.spec.observation_shape)
 
     def key(self) -> int:
-        return self.course
+        return self.history_hash
 
 
 class OpenSpielGame(Game[Position]):
@@ -148,39 +155,45 @@ class OpenSpielGame(Game[Position]):
     def __init__(self, name: str) -> None:
         """Raises UsageError with the reason if the game does not exist or cannot be searched."""
         try:
-            self.spiel = _load(name)
-            kind = self.spiel.get_type()
-            _check(self.spiel, kind)
+            self.spiel_game = _load_game(name)
+            game_type = self.spiel_game.get_type()
+            _check_game_type(self.spiel_game, game_type)
             # Some games detect unsupported board sizes only here.
-            self.spiel.new_initial_state()
-        except _REFUSALS as error:
-            raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {_line(error)}") from None
-        self.has_observations = bool(kind.provides_observation_tensor)
-        self.pays_on_the_way = kind.reward_model == Rewards.REWARDS
-        low, high = self.spiel.min_utility(), self.spiel.max_utility()
+            self.spiel_game.new_initial_state()
+        except _SPIEL_ERRORS as error:
+            raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {_format_error(error)}") from None
+        self.has_observations = bool(game_type.provides_observation_tensor)
+        self.has_step_rewards = game_type.reward_model == Rewards.REWARDS
+        low, high = self.spiel_game.min_utility(), self.spiel_game.max_utility()
         # The remaining return is a difference between two sums of rewards.
-        self._unit = (high - low if self.pays_on_the_way else max(abs(low), abs(high))) or 1.0
-        shape = self.spiel.observation_tensor_shape() if self.has_observations else _information_shape(self.spiel)
-        if 0 in shape or not self.spiel.num_distinct_actions():
+        self._unit = (high - low if self.has_step_rewards else max(abs(low), abs(high))) or 1.0
+        if self.has_observations:
+            shape = self.spiel_game.observation_tensor_shape()
+        else:
+            shape = self.spiel_game.information_state_tensor_shape()
+        if 0 in shape or not self.spiel_game.num_distinct_actions():
             raise UsageError(f"openspiel:{name}: expected a larger board, got an empty one")
         # Some single-player games declare themselves zero-sum.
-        has_sum = kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) and self.spiel.num_players() > 1
-        total = self.spiel.utility_sum() if has_sum else None
+        has_sum = game_type.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) and self.spiel_game.num_players() > 1
+        utility_sum = self.spiel_game.utility_sum() / self._unit if has_sum else None
+        if utility_sum and self.has_step_rewards:
+            # The sum of the remaining returns changes with every reward.
+            utility_sum = None
         try:
             self.spec = GameSpec(
-                name=f"openspiel:{self.spiel}",
-                num_players=self.spiel.num_players(),
-                num_actions=self.spiel.num_distinct_actions(),
+                name=f"openspiel:{self.spiel_game}",
+                num_players=self.spiel_game.num_players(),
+                num_actions=self.spiel_game.num_distinct_actions(),
                 observation_shape=tuple(shape),
-                max_plies=self.spiel.max_history_length(),
-                utility_sum=None if total is None or (total and self.pays_on_the_way) else total / self._unit,
+                max_plies=self.spiel_game.max_history_length(),
+                utility_sum=utility_sum,
                 score_unit=self._unit,
             )
         except ValueError as error:
             raise UsageError(f"openspiel:{name} cannot be searched here: {error}") from None
 
     def __reduce__(self) -> tuple[type[OpenSpielGame], tuple[str]]:
-        return type(self), (str(self.spiel),)
+        return type(self), (str(self.spiel_game),)
 
     def in_units(self, scores: Any) -> FloatArray:
         """Returns OpenSpiel's scores in units of value, `[P]`."""
@@ -209,74 +222,77 @@ class OpenSpielGame(Game[Position]):
         return position
 
     def format_state(self, state: Position) -> str:
-        return " ".join(",".join(map(str, joint)) for joint in self._course(state))
+        return " ".join(",".join(map(str, joint)) for joint in self._actions_played(state))
 
     def format_action(self, state: Position, player: Player, action: Action) -> str:
         """Returns OpenSpiel's name of the action, with its number if the name is ambiguous."""
         return state.names(player)[action]
 
     def render(self, state: Position) -> str:
-        return str(state.spiel)
+        return str(state.spiel_state)
 
     def pack(self, states: Sequence[Position]) -> Packed:
-        return Packed.of([np.array(state.spiel.history(), dtype="<i4").tobytes() for state in states])
+        return Packed.of([np.array(state.spiel_state.history(), dtype="<i4").tobytes() for state in states])
 
     def unpack(self, packed: Packed, players: IntArray) -> Views:
         rows = [
             np.frombuffer(packed.data[a:b].tobytes(), dtype="<i4").tolist()
             for a, b in zip(packed.offsets, packed.offsets[1:], strict=False)
         ]
-        return self.views([(self._after(row), int(player)) for row, player in zip(rows, players, strict=True)])
+        return self.views([(self._position_after(row), int(player)) for row, player in zip(rows, players, strict=True)])
 
     def _root(self) -> Position:
-        paid = np.zeros(self.spiel.num_players(), dtype=np.float32) if self.pays_on_the_way else None
-        return Position(self, self.spiel.new_initial_state(), paid=paid)
+        step_rewards = np.zeros(self.spiel_game.num_players(), dtype=np.float32) if self.has_step_rewards else None
+        return Position(self, self.spiel_game.new_initial_state(), step_rewards=step_rewards)
 
-    def _after(self, history: Sequence[int]) -> Position:
+    def _position_after(self, history: Sequence[int]) -> Position:
         """Returns the position after OpenSpiel's action history, in which joint actions cover all players.
 
         Raises ValueError if an action is illegal.
         """
-        spiel, root = self.spiel.new_initial_state(), self._root()
-        ply = course = 0
-        before = after = np.array(spiel.returns())
+        spiel_state = self.spiel_game.new_initial_state()
+        ply = history_hash = 0
+        returns_before = returns = np.array(spiel_state.returns())
         try:
-            for joint in _played(spiel, history):
-                ply, course = ply + 1, mixed(joint, course)
-                if self.pays_on_the_way:
-                    before, after = after, np.array(spiel.returns())
+            for joint in _replay_history(spiel_state, history):
+                ply, history_hash = ply + 1, mixed(joint, history_hash)
+                if self.has_step_rewards:
+                    returns_before, returns = returns, np.array(spiel_state.returns())
         except pyspiel.SpielError:
             raise ValueError(
                 f"expected legal actions of {self.spec.name}, got {history}; the one at step {ply} is illegal"
             ) from None
-        return Position(self, spiel, ply, course, None if root.paid is None else self.in_units(after - before))
+        step_rewards = self.in_units(returns - returns_before) if self.has_step_rewards else None
+        return Position(self, spiel_state, ply, history_hash, step_rewards)
 
-    def _course(self, state: Position) -> list[list[int]]:
-        return list(_played(self.spiel.new_initial_state(), state.spiel.history()))
+    def _actions_played(self, state: Position) -> list[list[int]]:
+        return list(_replay_history(self.spiel_game.new_initial_state(), state.spiel_state.history()))
 
 
-def _played(spiel: Any, history: Sequence[int]) -> Iterator[list[int]]:
+def _replay_history(spiel_state: Any, history: Sequence[int]) -> Iterator[list[int]]:
     """Plays OpenSpiel's action history; yields the actions of the active players after each step."""
-    done, num_players = 0, spiel.num_players()
-    while done < len(history):
-        if spiel.is_simultaneous_node():
-            everyone = history[done : done + num_players]
-            joint = [action for player, action in enumerate(everyone) if spiel.legal_actions(player)]
-            spiel.apply_actions_with_legality_checks(everyone)
-            done += num_players
+    index, num_players = 0, spiel_state.num_players()
+    while index < len(history):
+        if spiel_state.is_simultaneous_node():
+            all_actions = history[index : index + num_players]
+            joint = [action for player, action in enumerate(all_actions) if spiel_state.legal_actions(player)]
+            spiel_state.apply_actions_with_legality_checks(all_actions)
+            index += num_players
         else:
-            joint = [history[done]]
-            spiel.apply_action_with_legality_check(history[done])
-            done += 1
+            joint = [history[index]]
+            spiel_state.apply_action_with_legality_check(history[index])
+            index += 1
         yield joint
 
 
 def make(name: str, **options: Any) -> OpenSpielGame:
     """Returns a game; raises UsageError for options, as OpenSpiel's parameters are part of the name."""
     if options:
-        given = ",".join(f"{option}={value}" for option, value in options.items())
-        short = name.partition("(")[0]
-        raise UsageError(f"expected OpenSpiel's parameters in brackets, openspiel:{short}({given}), got ?{given}")
+        parameters = ",".join(f"{option}={value}" for option, value in options.items())
+        short_name = name.partition("(")[0]
+        raise UsageError(
+            f"expected OpenSpiel's parameters in brackets, openspiel:{short_name}({parameters}), got ?{parameters}"
+        )
     return OpenSpielGame(name)
 
 
@@ -301,20 +317,20 @@ def why_not(name: str) -> str:
     return ""
 
 
-def _load(name: str) -> Any:
+def _load_game(name: str) -> Any:
     """Returns OpenSpiel's game, after checking the name as far as possible.
 
     OpenSpiel prints the errors that it raises, and aborts on some invalid numbers.
     """
-    known = {kind.short_name: kind for kind in pyspiel.registered_games()}
-    short, bracket, rest = name.partition("(")
-    if short not in known:
-        near = difflib.get_close_matches(short, known, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"OpenSpiel has no game named {short!r}{hint}")
-    is_written = rest.endswith(")") and name.count("(") == name.count(")") and ("=" in rest or rest == ")")
-    if bracket and not is_written:
-        raise UsageError(f"openspiel:{name}: expected parameters in brackets, as in {_example(short)}")
+    known = {game_type.short_name: game_type for game_type in pyspiel.registered_games()}
+    short_name, bracket, rest = name.partition("(")
+    if short_name not in known:
+        matches = difflib.get_close_matches(short_name, known, n=1, cutoff=0.5)
+        hint = f"; did you mean {matches[0]!r}?" if matches else ""
+        raise UsageError(f"OpenSpiel has no game named {short_name!r}{hint}")
+    is_balanced = rest.endswith(")") and name.count("(") == name.count(")")
+    if bracket and not (is_balanced and ("=" in rest or rest == ")")):
+        raise UsageError(f"openspiel:{name}: expected parameters in brackets, as in {_example(short_name)}")
     _check_parameters(name, pyspiel.game_parameters_from_string(name), known)
     return pyspiel.load_game(name)
 
@@ -332,50 +348,55 @@ def _check_parameters(name: str, given: dict[str, Any], known: dict[str, Any]) -
         if parameter not in declared:
             reason = unknown_name(f"parameter of {game}", parameter, sorted(declared))
             raise UsageError(f"openspiel:{name}: {reason}")
-        usual = declared[parameter]
-        if isinstance(value, dict) and isinstance(usual, dict):
+        default = declared[parameter]
+        if isinstance(value, dict) and isinstance(default, dict):
             _check_parameters(name, value, known)
             continue
-        if type(value) is not type(usual):
-            raise UsageError(f"openspiel:{name}: expected {parameter} as {_KINDS[type(usual)]}, got {value!r}")
-        if type(value) is int and type(usual) is int and value < 0 <= usual:
+        if type(value) is not type(default):
+            raise UsageError(f"openspiel:{name}: expected {parameter} as {_TYPE_NAMES[type(default)]}, got {value!r}")
+        if type(value) is int and type(default) is int and value < 0 <= default:
             raise UsageError(f"openspiel:{name}: expected {parameter} of at least 0, got {value}")
 
 
 def _example(game: str) -> str:
     """Returns an example of a game's name with a parameter."""
-    kinds = [kind.parameter_specification for kind in pyspiel.registered_games() if kind.short_name == game]
-    plain = [f"{name}={value}" for kind in kinds for name, value in sorted(kind.items()) if type(value) is int]
-    return f"openspiel:{game}({plain[0]})" if plain else "openspiel:breakthrough(rows=6,columns=6)"
+    for game_type in pyspiel.registered_games():
+        if game_type.short_name == game:
+            for parameter, default in sorted(game_type.parameter_specification.items()):
+                if type(default) is int:
+                    return f"openspiel:{game}({parameter}={default})"
+    return "openspiel:breakthrough(rows=6,columns=6)"
 
 
-def _line(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """Returns OpenSpiel's error message in one line."""
     if isinstance(error, IndexError):
         return "it needs parameters, of which one is missing"
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _check(spiel: Any, kind: Any) -> None:
+def _check_game_type(spiel_game: Any, game_type: Any) -> None:
     """Raises UsageError with the reason if a game cannot be searched."""
-    reasons = {
-        "it is over after one move of all, so there is nothing to look ahead to; name it as the stage of a game that "
-        f"goes on: openspiel:repeated_game(stage_game={spiel},num_repetitions=10)": kind.information
-        == Information.ONE_SHOT,
-        "it hides information from players": kind.information != Information.PERFECT_INFORMATION,
-        "it is a mean-field game": kind.dynamics == Dynamics.MEAN_FIELD,
-        "its chance is sampled inside, without probabilities": kind.chance_mode == Chance.SAMPLED_STOCHASTIC,
-        "it has no observation tensor": not (
-            kind.provides_observation_tensor or kind.provides_information_state_tensor
-        ),
-        f"it has more than {MAX_ACTIONS:,} actions": spiel.num_distinct_actions() > MAX_ACTIONS,
-        "its results have no bounds": not math.isfinite(spiel.max_utility() - spiel.min_utility()),
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            raise UsageError(f"openspiel:{spiel} cannot be searched here: {reason}")
+    if reason := _reason_not_searchable(spiel_game, game_type):
+        raise UsageError(f"openspiel:{spiel_game} cannot be searched here: {reason}")
 
 
-def _information_shape(spiel: Any) -> list[int]:
-    shape: list[int] = spiel.information_state_tensor_shape()
-    return shape
+def _reason_not_searchable(spiel_game: Any, game_type: Any) -> str:
+    if game_type.information == Information.ONE_SHOT:
+        return (
+            "it is over after one move of all, so there is nothing to look ahead to; name it as the stage of a game "
+            f"that goes on: openspiel:repeated_game(stage_game={spiel_game},num_repetitions=10)"
+        )
+    if game_type.information != Information.PERFECT_INFORMATION:
+        return "it hides information from players"
+    if game_type.dynamics == Dynamics.MEAN_FIELD:
+        return "it is a mean-field game"
+    if game_type.chance_mode == Chance.SAMPLED_STOCHASTIC:
+        return "its chance is sampled inside, without probabilities"
+    if not (game_type.provides_observation_tensor or game_type.provides_information_state_tensor):
+        return "it has no observation tensor"
+    if spiel_game.num_distinct_actions() > MAX_ACTIONS:
+        return f"it has more than {MAX_ACTIONS:,} actions"
+    if not math.isfinite(spiel_game.max_utility() - spiel_game.min_utility()):
+        return "its results have no bounds"
+    return ""

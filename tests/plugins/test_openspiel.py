@@ -153,7 +153,7 @@ def test_rewards_on_the_way_add_up_to_openspiels_returns() -> None:
     while state.active_players:
         state = state.play([int(rng.choice(state.legal_actions(0)))])
         paid += float(state.rewards()[0])
-    assert paid * game.spec.score_unit == pytest.approx(state.spiel.returns()[0], abs=1e-3)  # type: ignore[attr-defined]
+    assert paid * game.spec.score_unit == pytest.approx(state.spiel_state.returns()[0], abs=1e-3)  # type: ignore[attr-defined]
     assert not state.returns().any()
 
 

@@ -108,7 +108,7 @@ def evaluated(views: Views) -> Evaluation:
     logits, values = np.empty((len(views), 7), dtype=np.float32), np.empty(len(views), dtype=np.float32)
     for row in range(len(views)):
         state, player = views[row]
-        text = str(state.spiel) if hasattr(state, "spiel") else "\n".join(state.drawn())
+        text = str(state.spiel_state) if hasattr(state, "spiel_state") else "\n".join(state.drawn())
         rng = np.random.default_rng([*"".join(text.split()).encode(), player])
         logits[row], values[row] = rng.normal(size=7), rng.uniform(-1, 1)
     return Evaluation(logits, values)
