@@ -9,7 +9,7 @@ from moemcts.native import core
 from moemcts_chess.game import ChessGame
 
 
-def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
+def analyze_position(game: ChessGame, state: Any) -> dict[str, Any]:
     """Returns the phase by each gate, the measures of gates, legal moves and the state of the game, as JSON values."""
     from moemcts.plugins import plugins
 
@@ -36,16 +36,16 @@ def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
     }
 
 
-def text(game: ChessGame, state: Any, found: Mapping[str, Any]) -> str:
+def format_analysis(game: ChessGame, state: Any, analysis: Mapping[str, Any]) -> str:
     """Returns the analysis as text."""
     lines = [game.render(state), ""]
-    lines += [f"{name + ' gate':<24} {phase}" for name, phase in found["phases"].items()]
+    lines += [f"{name + ' gate':<24} {phase}" for name, phase in analysis["phases"].items()]
     lines.append("")
-    lines += [f"{name:<24} {number}" for name, number in found["features"].items()]
+    lines += [f"{name:<24} {number}" for name, number in analysis["features"].items()]
     lines.append("")
-    if found["over"]:
-        white, black = found["returns"]
-        lines.append(f"over by {found['over']}: White {white:+g}, Black {black:+g}")
+    if analysis["over"]:
+        white, black = analysis["returns"]
+        lines.append(f"over by {analysis['over']}: White {white:+g}, Black {black:+g}")
     else:
         san = [state.san(action) for player in state.active_players for action in state.legal_actions(player)]
         lines.append(f"{len(san)} legal moves: {' '.join(sorted(san))}")

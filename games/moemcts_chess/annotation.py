@@ -11,7 +11,7 @@ import numpy as np
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
-from moemcts_chess.pgn import comment, evaluate, is_of_an_agent, judgement_of
+from moemcts_chess.pgn import add_comment, is_annotated_by_agent, parse_judgement, set_evaluation
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -46,7 +46,7 @@ class JudgedMove:
 
 
 def annotate(
-    game: ChessGame, read: chess.pgn.Game, states: Sequence[Any], agent: Agent, gate: PhaseGate, *, seed: int = 0
+    game: ChessGame, pgn_game: chess.pgn.Game, states: Sequence[Any], agent: Agent, gate: PhaseGate, *, seed: int = 0
 ) -> list[JudgedMove]:
     """Annotates the main line of a game, whose positions are `states`, and returns its judged moves.
 
@@ -57,25 +57,29 @@ def annotate(
     """
     decisions = _decisions(game, states, agent, gate, seed)
     values = [_value_for_white(state, decision) for state, decision in zip(states, decisions, strict=True)]
-    board, moves = read.board(), []
-    for i, node in enumerate(read.mainline()):
-        decision, side = cast(Decision, decisions[i]), 1 if states[i].active_players[0] == 0 else -1
-        own = board.parse_uci(states[i].uci(decision.action))
+    board = pgn_game.board()
+    moves = []
+    for i, node in enumerate(pgn_game.mainline()):
+        # Only the last position has no decision, and it has no move.
+        decision = cast(Decision, decisions[i])
+        is_white = states[i].active_players[0] == 0
+        loss = values[i] - values[i + 1] if is_white else values[i + 1] - values[i]
+        preferred = board.parse_uci(states[i].uci(decision.action))
         move = JudgedMove(
-            player=read.headers["White" if side > 0 else "Black"],
+            player=pgn_game.headers["White" if is_white else "Black"],
             phase=decision.phase,
-            cost=max(side * (values[i] - values[i + 1]), 0.0),
-            agrees=own == node.move,
+            cost=max(loss, 0.0),
+            agrees=preferred == node.move,
         )
         _remove_annotations(node)
         if move.judgement:
             node.nags = node.nags - {*GLYPHS.values()} | {GLYPHS[move.judgement]}
-            if not move.agrees and not node.parent.has_variation(own):
-                comment(node.parent.add_variation(own), decision)
+            if not move.agrees and not node.parent.has_variation(preferred):
+                add_comment(node.parent.add_variation(preferred), decision)
         node.set_eval(None)
-        comment(node, decision, judgement=move.judgement)
+        add_comment(node, decision, judgement=move.judgement)
         if states[i + 1].active_players:
-            evaluate(node, values[i + 1], game.variant, is_white=True)
+            set_evaluation(node, values[i + 1], game.variant, is_white=True)
         board.push(node.move)
         moves.append(move)
     return moves
@@ -103,9 +107,9 @@ def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
 
 def _remove_annotations(node: chess.pgn.ChildNode) -> None:
     """Removes an agent's annotations of a move: its glyph, and the variation with the move that the agent preferred."""
-    node.nags = node.nags - {GLYPHS.get(judgement_of(node), 0)}
+    node.nags = node.nags - {GLYPHS.get(parse_judgement(node), 0)}
     for other in list(node.parent.variations):
-        if other is not node and other.is_end() and is_of_an_agent(other):
+        if other is not node and other.is_end() and is_annotated_by_agent(other):
             node.parent.remove_variation(other)
 
 
@@ -118,11 +122,11 @@ def _decisions(
         return [None] * len(states)
     seats = [Seat(player, np.random.default_rng([seed, row])) for row, (_, player) in enumerate(views)]
     phases = (gate.phase_names[phase] for phase in gate.weights(views).argmax(axis=1))
-    decided = (
+    with_phases = (
         decision if decision.phase else replace(decision, phase=phase)
         for decision, phase in zip(agent.act(views, seats), phases, strict=True)
     )
-    return [next(decided) if state.active_players else None for state in states]
+    return [next(with_phases) if state.active_players else None for state in states]
 
 
 def _value_for_white(state: Any, decision: Decision | None) -> float:

@@ -25,10 +25,10 @@ native import has the same names (native/chess/src/variant.rs); python-chess tre
 """
 
 
-def tag_of(name: str) -> str:
+def variant_tag(name: str) -> str:
     """Returns Lichess' name of the variant in a `Variant` tag, or the tag itself if it is unknown."""
-    plain = "".join(letter for letter in name if letter.isascii() and letter.isalnum()).lower()
-    return next((tag for tag, names in PGN_VARIANTS.items() if plain in names), name)
+    normalized = "".join(letter for letter in name if letter.isascii() and letter.isalnum()).lower()
+    return next((tag for tag, names in PGN_VARIANTS.items() if normalized in names), name)
 
 
 def board(variant: str, fen: str) -> chess.Board:
@@ -67,8 +67,8 @@ def svg_board(state: Any, *, size: int = 400) -> str:
 
 
 def _last_move(state: Any) -> chess.Move | None:
-    _, _, past = state.format().partition("; last ")
-    squares = past.partition(";")[0].split()
+    _, _, history = state.format().partition("; last ")
+    squares = history.partition(";")[0].split()
     if not squares or squares[0].startswith("@"):
         return None
     return cast("chess.Move", python_chess().Move.from_uci(squares[0]))

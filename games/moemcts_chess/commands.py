@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from moemcts_chess.imports import Filter, ImportReport, Split
 
 PANEL = "Games and data"
-NUMBERS = "stats.json"
+STATISTICS_FILE = "stats.json"
 """The file with a dataset's statistics, next to its figures."""
 _MISSING = "–"
 """Shown for a phase that no game reached."""
-MAX_NAMED = 10
-"""Number of skipped games whose errors are shown: a file that is not PGN is full of them."""
+MAX_ERRORS_SHOWN = 10
+"""Maximum number of skipped games whose errors are shown: a file that is not PGN is full of them."""
 
 GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -51,23 +51,23 @@ def analyze(
 ) -> None:
     """Show a position: its phase by every gate, the features of gates, and its legal moves."""
     from moemcts.cli.consoles import print_json
-    from moemcts_chess.analysis import analysis, text
+    from moemcts_chess.analysis import analyze_position, format_analysis
 
-    made = _chess(game)
+    chess_game = _load_game(game)
     try:
-        state = made.parse_state(fen)
+        state = chess_game.parse_state(fen)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    found = analysis(made, state)
+    analysis = analyze_position(chess_game, state)
     if svg is not None:
         from moemcts.store import write_text
         from moemcts_chess.board import svg_board
 
         write_text(svg, svg_board(state))
     if as_json:
-        print_json(found)
+        print_json(analysis)
     else:
-        typer.echo(text(made, state, found))
+        typer.echo(format_analysis(chess_game, state, analysis))
 
 
 def annotate_games(
@@ -91,46 +91,50 @@ def annotate_games(
     Games that cannot be read are skipped, the first ten of them with a message.
     """
     from moemcts import naming
-    from moemcts.cli.consoles import print_json
+    from moemcts.cli.consoles import print_json, print_rows
     from moemcts.plugins import plugins
     from moemcts.store import write_text
     from moemcts.weights import default_weights
     from moemcts_chess.annotation import table
     from moemcts_chess.game import MAX_PLIES
-    from moemcts_chess.openings import pgn_games, quiet_builder
-    from moemcts_chess.pgn import text_of
+    from moemcts_chess.openings import quiet_builder, read_games
+    from moemcts_chess.pgn import format_pgn
 
-    # The game has gone on, however long it was.
-    made = _chess(extend_reference(game, {"max_plies": MAX_PLIES}) if "max_plies" not in game else game)
+    # The games were played to their end, however long they are.
+    chess_game = _load_game(extend_reference(game, {"max_plies": MAX_PLIES}) if "max_plies" not in game else game)
     if out.exists():
         raise UsageError(f"expected a new file, got --out {out}, which exists")
-    if not (judge := agent or default_weights(made)):
-        raise UsageError(f"no experts come with {made.variant}: give an --agent")
+    if not (reference := agent or default_weights(chess_game)):
+        raise UsageError(f"no experts come with {chess_game.variant}: give an --agent")
     try:
-        found = list(pgn_games(games, quiet_builder()))
+        pgn_games = list(read_games(games, quiet_builder()))
     except OSError as error:
         raise unreadable(str(games), error) from None
-    by, phases = naming.resolve_agent(judge, made), plugins().gate(gate, made)
-    done: list[Any] = []
+    judge = naming.resolve_agent(reference, chess_game)
+    phase_gate = plugins().gate(gate, chess_game)
+    annotated: list[Any] = []
     moves: list[JudgedMove] = []
     try:
-        for read, judged in _judged(found, made, by, phases, seed):
-            done.append(read)
-            moves += judged
+        for pgn_game, judged_moves in _annotate_all(pgn_games, chess_game, judge, phase_gate, seed):
+            annotated.append(pgn_game)
+            moves += judged_moves
     finally:
         # Games annotated before an interruption are kept.
-        if done:
-            write_text(out, text_of(done))
-    if not done:
-        raise UsageError(f"expected games of {made.variant} in {games}, found none that can be played")
+        if annotated:
+            write_text(out, format_pgn(annotated))
+    if not annotated:
+        raise UsageError(f"expected games of {chess_game.variant} in {games}, found none that can be played")
+    rows = table(moves)
     if as_json:
-        print_json({"games": len(done), "left out": len(found) - len(done), "agent": by.name, "rows": table(moves)})
+        num_left_out = len(pgn_games) - len(annotated)
+        print_json({"games": len(annotated), "left out": num_left_out, "agent": judge.name, "rows": rows})
     else:
-        _print_judged(table(moves), f"{out}: {len(done)} of {len(found)} games, by {by.name}")
+        typer.echo(f"{out}: {len(annotated)} of {len(pgn_games)} games, by {judge.name}")
+        print_rows(rows)
 
 
-def _judged(
-    found: Sequence[Any], game: ChessGame, agent: Agent, gate: PhaseGate, seed: int
+def _annotate_all(
+    pgn_games: Sequence[Any], game: ChessGame, agent: Agent, gate: PhaseGate, seed: int
 ) -> Iterator[tuple[Any, Sequence[JudgedMove]]]:
     """Yields the games that can be played, with annotations, and their judged moves."""
     from moemcts.arena.verdict import format_count
@@ -141,28 +145,21 @@ def _judged(
 
     progress, num_left_out = ConsoleProgress(), 0
     with progress.task("annotate", "games") as advance:
-        for number, read in enumerate(found, start=1):
+        for number, pgn_game in enumerate(pgn_games, start=1):
             try:
-                states = positions(game, read, before_move=without_claimable_draw)
+                states = positions(game, pgn_game, before_move=without_claimable_draw)
                 if len(states) == 1:
                     # Text that is not PGN is parsed as such a game.
                     raise ValueError("it has no moves")
             except ValueError as error:
                 num_left_out += 1
-                if num_left_out <= MAX_NAMED:
+                if num_left_out <= MAX_ERRORS_SHOWN:
                     progress.say(f"game {number} is left out: {error}")
             else:
-                yield read, annotate(game, read, states, agent, gate, seed=seed)
-            advance(number, len(found))
-    if num_left_out > MAX_NAMED:
-        progress.say(f"{format_count(num_left_out - MAX_NAMED, 'more game')} left out")
-
-
-def _print_judged(rows: Sequence[Mapping[str, Any]], title: str) -> None:
-    from moemcts.cli.consoles import print_rows
-
-    typer.echo(title)
-    print_rows(rows)
+                yield pgn_game, annotate(game, pgn_game, states, agent, gate, seed=seed)
+            advance(number, len(pgn_games))
+    if num_left_out > MAX_ERRORS_SHOWN:
+        progress.say(f"{format_count(num_left_out - MAX_ERRORS_SHOWN, 'more game')} left out")
 
 
 def bishops(
@@ -184,33 +181,33 @@ def bishops(
     from moemcts.weights import encoded_as
     from moemcts_chess.bishops import PAPER, assess, summary
 
-    made = _chess(game)
-    if made.variant not in ("chess", "chess960"):
+    chess_game = _load_game(game)
+    if chess_game.variant not in ("chess", "chess960"):
         raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
-    found = {}
-    for folder in experts:
-        place = experts_in(folder)
-        seen = encoded_as(place, made)
-        found[str(folder)] = assess(load_experts(place, seen, plugins()), seen)
+    evaluations = {}
+    for reference in experts:
+        folder = experts_in(reference)
+        encoded_game = encoded_as(folder, chess_game)
+        evaluations[str(reference)] = assess(load_experts(folder, encoded_game, plugins()), encoded_game)
     if as_json:
-        print_json({name: {**summary(rows), "rows": rows} for name, rows in found.items()})
+        print_json({name: {**summary(rows), "rows": rows} for name, rows in evaluations.items()})
         return
-    table = plain_table(["position", "truth", *found])
-    for same in zip(*found.values(), strict=True):
-        cells = [f"{row['value']:+z.4f} {row['phase']}" for row in same]
-        add_row(table, [same[0]["fen"], same[0]["truth"], *cells])
+    table = plain_table(["position", "truth", *evaluations])
+    for rows_of_endgame in zip(*evaluations.values(), strict=True):
+        cells = [f"{row['value']:+z.4f} {row['phase']}" for row in rows_of_endgame]
+        add_row(table, [rows_of_endgame[0]["fen"], rows_of_endgame[0]["truth"], *cells])
     console = table_console()
     console.print(table)
-    for name, rows in found.items():
-        console.print(_bishop_line(name, summary(rows)), soft_wrap=True, markup=False)
-    for name, numbers in PAPER.items():
-        console.print(_bishop_line(f"paper, {name}", numbers), soft_wrap=True, markup=False, style="dim")
+    for name, rows in evaluations.items():
+        console.print(_format_bishops(name, summary(rows)), soft_wrap=True, markup=False)
+    for name, means in PAPER.items():
+        console.print(_format_bishops(f"paper, {name}", means), soft_wrap=True, markup=False, style="dim")
 
 
-def _bishop_line(name: str, numbers: Mapping[str, float]) -> str:
+def _format_bishops(name: str, means: Mapping[str, float]) -> str:
     return (
-        f"{name}: mean |value| of draws {numbers['draws']:.4f}, towards the winner in wins {numbers['wins']:.4f}, "
-        f"difference {numbers['wins'] - numbers['draws']:+z.4f}"
+        f"{name}: mean |value| of draws {means['draws']:.4f}, towards the winner in wins {means['wins']:.4f}, "
+        f"difference {means['wins'] - means['draws']:+z.4f}"
     )
 
 
@@ -240,18 +237,18 @@ def import_games(
     from moemcts_chess.import_options import game_filter, make_split
     from moemcts_chess.imports import RandomSplit
 
-    made = _chess(game)
+    chess_game = _load_game(game)
     wanted = game_filter(
         min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result or (), since=since, until=until
     )
     split = make_split(validation, test, seed or 0)
     if not isinstance(split, RandomSplit):
         check_effects({"--seed": seed}, "without a share for --validation or --test")
-    report = _with_progress(files, made, out, game, wanted, split, threads)
+    report = _import_with_progress(files, chess_game, out, game, wanted, split, threads)
     if as_json:
         print_json(vars(report))
     else:
-        typer.echo(_report(report, out))
+        typer.echo(_format_report(report, out))
 
 
 def figures(
@@ -268,16 +265,16 @@ def figures(
     from moemcts_chess.statistics import collect, read_datasets
 
     if out is not None:
-        check_output_folder(out, "figures", marks=[NUMBERS])
-    made = _chess(game)
-    statistics = collect(read_datasets(data, made), made, plugins().gate(gate, made))
+        check_output_folder(out, "figures", marks=[STATISTICS_FILE])
+    chess_game = _load_game(game)
+    statistics = collect(read_datasets(data, chess_game), chess_game, plugins().gate(gate, chess_game))
     summary = statistics.summary()
     if out is not None:
         from moemcts.store import write_json
         from moemcts_chess.plots import plot
 
         # Written first, as it marks the folder as ours in case of an interruption.
-        write_json(out / NUMBERS, summary)
+        write_json(out / STATISTICS_FILE, summary)
         plot(statistics, out)
     if as_json:
         print_json(summary)
@@ -285,7 +282,7 @@ def figures(
         _print_statistics(summary, is_paper=gate == "lichess" and game.partition("?")[0] == "chess")
 
 
-def _with_progress(
+def _import_with_progress(
     files: Sequence[Path],
     game: ChessGame,
     out: Path,
@@ -299,12 +296,12 @@ def _with_progress(
     from moemcts_chess.imports import import_pgn
 
     num_games = 0
-    with ConsoleProgress().task("import", "bytes", lambda: format_count(num_games, "game")) as note:
+    with ConsoleProgress().task("import", "bytes", lambda: format_count(num_games, "game")) as advance:
 
-        def advance(done: int, total: int, games: int) -> None:
+        def on_progress(done: int, total: int, games: int) -> None:
             nonlocal num_games
             num_games = games
-            note(done, total)
+            advance(done, total)
 
         return import_pgn(
             files,
@@ -314,34 +311,35 @@ def _with_progress(
             wanted=wanted,
             split=split,
             num_threads=threads,
-            on_progress=advance,
+            on_progress=on_progress,
         )
 
 
-def _chess(reference: str) -> ChessGame:
+def _load_game(reference: str) -> ChessGame:
+    """Returns a game of the chess family; raises UsageError for any other."""
     from moemcts.plugins import plugins
     from moemcts_chess.game import VARIANTS, ChessGame
 
-    made = plugins().game(reference)
-    if not isinstance(made, ChessGame):
+    game = plugins().game(reference)
+    if not isinstance(game, ChessGame):
         raise UsageError(f"expected a game of the chess family ({', '.join(VARIANTS)}), got {reference!r}")
-    return made
+    return game
 
 
-def _report(report: ImportReport, out: Path) -> str:
+def _format_report(report: ImportReport, out: Path) -> str:
     from moemcts.arena.verdict import format_count
-    from moemcts_chess.imports import LEFT_OUT
+    from moemcts_chess.imports import REJECTION_REASONS
 
     lines = [
         f"{out}: {format_count(report.num_games, 'game')}, {format_count(report.num_positions, 'position')} "
         f"in {report.seconds:,.1f} s, {report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
     ]
     lines += [
-        f"  {name}: {format_count(part['games'], 'game')}, {format_count(part['positions'], 'position')}"
-        for name, part in report.splits.items()
+        f"  {name}: {format_count(counts['games'], 'game')}, {format_count(counts['positions'], 'position')}"
+        for name, counts in report.splits.items()
     ]
     rejected = ((name, format_count(count, "game")) for name, count in report.rejected.items() if count)
-    lines += [f"  left out by {name}: {count} ({LEFT_OUT[name]})" for name, count in rejected]
+    lines += [f"  left out by {name}: {count} ({REJECTION_REASONS[name]})" for name, count in rejected]
     if report.num_damaged:
         lines.append(f"  damaged: {format_count(report.num_damaged, 'game')}")
         lines += [f"    {damage}" for damage in report.damaged]
@@ -354,21 +352,25 @@ def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
     from moemcts_chess.statistics import PAPER
 
     table = plain_table(["", *summary["share of positions"]])
-    for what in ("share of positions", "share of games", "first move", "results"):
-        add_row(table, [what, *map(_numbers, summary[what].values())])
+    for name in ("share of positions", "share of games", "first move", "results"):
+        by_phase = summary[name]
+        add_row(table, [name, *map(_format_numbers, by_phase.values())])
         if is_paper:
-            paper = PAPER[what]
-            add_row(table, ["  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what])], style="dim")
+            paper = PAPER[name]
+            add_row(table, ["  paper", *(_format_numbers(paper.get(phase, ())) for phase in by_phase)], style="dim")
     typer.echo(f"{format_count(summary['games'], 'game')}, {format_count(summary['positions'], 'position')}")
     table_console().print(table)
-    for what in ("share of games that go back", "returns per game"):
-        typer.echo(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))
+    for name in ("share of games that go back", "returns per game"):
+        paper_text = f" (paper {_format_numbers(PAPER[name])})" if is_paper else ""
+        typer.echo(f"{name}: {_format_numbers(summary[name])}{paper_text}")
     typer.echo(f"most returns: {summary['most returns']}")
-    for phase, moves in summary["division as Lichess shows it"].items():
-        typer.echo(f"first {phase} move as Lichess divides games: {' +- '.join(map(str, moves)) or _MISSING}")
+    for phase, mean_and_deviation in summary["division as Lichess shows it"].items():
+        text = " +- ".join(map(str, mean_and_deviation)) or _MISSING
+        typer.echo(f"first {phase} move as Lichess divides games: {text}")
 
 
-def _numbers(value: Any) -> str:
+def _format_numbers(value: Any) -> str:
+    """Returns a number, or several separated by slashes; `?` for an unknown one."""
     if isinstance(value, list | tuple):
         return " / ".join("?" if number is None else f"{number:g}" for number in value) or _MISSING
     return f"{value:g}"

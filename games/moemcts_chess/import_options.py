@@ -31,9 +31,11 @@ class PgnReader:
 
     def expected(self, files: Sequence[Path]) -> int:
         """Returns the estimated number of positions in the files."""
-        return int(
-            sum(file.stat().st_size / (PLAIN_BYTES if file.suffix == ".pgn" else PACKED_BYTES) for file in files)
-        )
+        num_positions = 0.0
+        for file in files:
+            bytes_per_position = PLAIN_BYTES if file.suffix == ".pgn" else PACKED_BYTES
+            num_positions += file.stat().st_size / bytes_per_position
+        return int(num_positions)
 
     def read(
         self, files: Sequence[Path], out: Path, *, reference: str, on_progress: Callable[[int, int], None]
@@ -68,9 +70,9 @@ def game_filter(
         min_elo=min_elo,
         min_plies=min_plies,
         max_plies=max_plies if max_plies is not None else Filter.max_plies,
-        results=tuple(_result(text) for text in result) if result else Filter.results,
-        since=_date(since, 0) if since else Filter.since,
-        until=_date(until, 99) if until else Filter.until,
+        results=tuple(_parse_result(text) for text in result) if result else Filter.results,
+        since=_parse_date(since, 0) if since else Filter.since,
+        until=_parse_date(until, 99) if until else Filter.until,
     )
     if wanted.since > wanted.until:
         raise UsageError(f"expected a first date not after the last, got {since} and {until}")
@@ -80,19 +82,21 @@ def game_filter(
     return wanted
 
 
-def _result(text: str) -> int:
+def _parse_result(text: str) -> int:
     if text not in RESULTS:
         raise UsageError(f"expected a result 1-0, 1/2-1/2 or 0-1, got {text!r}")
     return RESULTS[text]
 
 
-def _date(text: str, rest: int) -> int:
-    """Returns 20170531 for 2017-05-31; `rest` is used for missing parts."""
+def _parse_date(text: str, default: int) -> int:
+    """Returns 20170531 for 2017-05-31; `default` stands for missing parts."""
     parts = text.replace(".", "-").split("-")
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts) or len(parts[0]) != 4:
         raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
-    year, month, day = [*map(int, parts), rest, rest][:3]
-    if not 1 <= (month if len(parts) > 1 else 1) <= 12 or not 1 <= (day if len(parts) > 2 else 1) <= 31:
+    year, month, day = [*map(int, parts), default, default][:3]
+    is_valid_month = len(parts) < 2 or 1 <= month <= 12
+    is_valid_day = len(parts) < 3 or 1 <= day <= 31
+    if not (is_valid_month and is_valid_day):
         raise UsageError(f"expected a month from 01 to 12 and a day from 01 to 31, got {text!r}")
     return 10_000 * year + 100 * month + day
 
@@ -101,37 +105,38 @@ def make_split(validation: str, test: str, seed: int = 0) -> Split:
     """Returns the split, by months such as 2012-09 or by shares such as 0.05; raises UsageError."""
     from moemcts_chess.imports import MonthSplit, RandomSplit
 
-    given = [text for text in (validation, test) if text]
-    if all(_MONTH.match(text) for text in given):
-        months = _months(validation), _months(test)
-        if both := sorted({*months[0]} & {*months[1]}):
-            raise UsageError(f"expected other months for test than for validation, got {_month(both[0])} for both")
-        return MonthSplit(*months)
-    if any(_MONTH.match(text) for text in given):
+    is_months = [_MONTH.match(text) is not None for text in (validation, test) if text]
+    if all(is_months):
+        validation_months, test_months = _parse_months(validation), _parse_months(test)
+        if shared := sorted({*validation_months} & {*test_months}):
+            month = _format_month(shared[0])
+            raise UsageError(f"expected other months for test than for validation, got {month} for both")
+        return MonthSplit(validation_months, test_months)
+    if any(is_months):
         raise UsageError(f"expected months or shares for both splits, got {validation!r} and {test!r}")
-    for_validation, for_test = _share(validation), _share(test)
-    if for_validation + for_test >= 1:
+    validation_share, test_share = _parse_share(validation), _parse_share(test)
+    if validation_share + test_share >= 1:
         raise UsageError(f"expected shares that leave something to train on, got {validation} and {test}")
-    return RandomSplit(for_validation, for_test, seed)
+    return RandomSplit(validation_share, test_share, seed)
 
 
-def _months(text: str) -> list[int]:
-    return [_whole_month(month.strip()) for month in text.split(",") if month.strip()]
+def _parse_months(text: str) -> list[int]:
+    return [_parse_month(month.strip()) for month in text.split(",") if month.strip()]
 
 
-def _whole_month(text: str) -> int:
+def _parse_month(text: str) -> int:
     """Returns 201209 for 2012-09."""
-    date = _date(text, 0)
-    if not date // 100 % 100 or date % 100:
+    month, day = divmod(_parse_date(text, 0), 100)
+    if month % 100 == 0 or day != 0:
         raise UsageError(f"expected a month like 2012-09, got {text!r}")
-    return date // 100
+    return month
 
 
-def _month(number: int) -> str:
+def _format_month(number: int) -> str:
     return f"{number // 100}-{number % 100:02}"
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     try:
         share = float(text or 0)
     except ValueError:

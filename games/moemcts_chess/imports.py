@@ -35,11 +35,11 @@ POSITION_BYTES = 80
 SIDE_BYTE = 45
 """Offset of the side to move in a compact position; native/chess/src/compact.rs documents the layout."""
 SHARD_POSITIONS = 250_000
-NUM_SHOWN = 20
+MAX_DAMAGED_SHOWN = 20
 """Maximum number of damaged games that a report lists with line and reason."""
-LOOKED_AT = 65_536
-"""Number of decompressed bytes of a file that are checked before its games are read."""
-LEFT_OUT = {
+NUM_BYTES_CHECKED = 65_536
+"""Number of decompressed bytes of a file whose encoding is checked before its games are read."""
+REJECTION_REASONS = {
     "variant": "of another one",
     "elo": "a rating is too low or not known",
     "length": "too short or too long",
@@ -97,8 +97,8 @@ class RandomSplit:
     seed: int = 0
 
     def __call__(self, numbers: IntArray, dates: IntArray) -> IntArray:
-        drawn = uniform_of(numbers, self.seed)
-        return np.select([drawn < self.validation, drawn < self.validation + self.test], [1, 2], 0)
+        draws = uniform_of(numbers, self.seed)
+        return np.select([draws < self.validation, draws < self.validation + self.test], [1, 2], 0)
 
 
 @dataclass
@@ -143,12 +143,12 @@ def import_pgn(
     with _new_folder(out) as folder:
         source = {"files": [str(path) for path in paths], "filter": asdict(wanted or Filter()), "split": repr(split)}
         writers = [_SplitWriter(folder / name, game, reference, source) for name in SPLITS]
-        for block in _blocks(paths, game, wanted or Filter(), num_threads, report, on_progress):
-            which = (split or RandomSplit())(block.numbers, block.dates)
+        for batch in _read_batches(paths, game, wanted or Filter(), num_threads, report, on_progress):
+            split_of_game = (split or RandomSplit())(batch.numbers, batch.dates)
             for index, writer in enumerate(writers):
-                writer.add(block, which == index)
+                writer.add(batch, split_of_game == index)
         if not report.num_positions:
-            raise MoemctsError(_nothing(paths, game, report))
+            raise MoemctsError(_describe_rejections(paths, game, report))
         for name, writer in zip(SPLITS, writers, strict=True):
             if writer.num_games:
                 report.splits[name] = {"games": writer.num_games, "positions": writer.finish()}
@@ -157,19 +157,24 @@ def import_pgn(
     return report
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A batch of games from the native reader."""
+@dataclass(frozen=True, kw_only=True)
+class _Batch:
+    """G games of the native reader, with N positions in all."""
 
     numbers: IntArray
+    """The number of each game in the import, `[G]`, as are all columns up to `lines`."""
     dates: IntArray
     lengths: IntArray
     results: IntArray
     elo: IntArray
+    """Ratings of White and Black, `[2, G]`."""
     lines: IntArray
     file: int
+    """The index of the file."""
     actions: np.ndarray[Any, Any]
+    """The action played in each position, `[N]`."""
     positions: np.ndarray[Any, Any]
+    """Compact positions, one after the other."""
 
 
 class _SplitWriter:
@@ -177,26 +182,26 @@ class _SplitWriter:
 
     def __init__(self, folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> None:
         self._folder = folder
-        self._open: Callable[[], ShardWriter] = partial(_shard_writer, folder, game, reference, source)
+        self._make_writer: Callable[[], ShardWriter] = partial(_make_shard_writer, folder, game, reference, source)
         self._writer: ShardWriter | None = None
         self._records: list[Records] = []
-        self._pending = 0
+        self._num_pending = 0
         self._tables: list[dict[str, IntArray]] = []
         self.num_games = 0
 
-    def add(self, block: _Block, games: np.ndarray[Any, Any]) -> None:
-        """Adds the selected games of a block."""
-        if not games.any():
+    def add(self, batch: _Batch, is_selected: np.ndarray[Any, Any]) -> None:
+        """Adds the selected games of a batch; `is_selected` is `[G]`."""
+        if not is_selected.any():
             return
-        records = _records(block, games)
+        records = _make_records(batch, is_selected)
         self._records.append(records)
-        self._pending += len(records)
-        self.num_games += int(games.sum())
-        table = {"number": block.numbers, "date": block.dates, "result": block.results, "length": block.lengths}
-        table |= {"white_elo": block.elo[0], "black_elo": block.elo[1], "line": block.lines}
-        table |= {"source": np.full(len(games), block.file)}
-        self._tables.append({name: column[games] for name, column in table.items()})
-        if self._pending >= SHARD_POSITIONS:
+        self._num_pending += len(records)
+        self.num_games += int(is_selected.sum())
+        table = {"number": batch.numbers, "date": batch.dates, "result": batch.results, "length": batch.lengths}
+        table |= {"white_elo": batch.elo[0], "black_elo": batch.elo[1], "line": batch.lines}
+        table |= {"source": np.full(len(is_selected), batch.file)}
+        self._tables.append({name: column[is_selected] for name, column in table.items()})
+        if self._num_pending >= SHARD_POSITIONS:
             self._flush()
 
     def finish(self) -> int:
@@ -211,84 +216,90 @@ class _SplitWriter:
 
         if not self._records:
             return
-        self._writer = self._writer or self._open()
-        table = {name: np.concatenate([table[name] for table in self._tables]) for name in self._tables[0]}
+        self._writer = self._writer or self._make_writer()
+        columns = {name: np.concatenate([table[name] for table in self._tables]) for name in self._tables[0]}
         path = self._folder / f"games-{self._writer.num_shards:05d}.npz"
-        np.savez_compressed(str(path), allow_pickle=False, **table)
+        np.savez_compressed(str(path), allow_pickle=False, **columns)
         self._writer.append(Records.join(self._records))
-        self._records, self._tables, self._pending = [], [], 0
+        self._records, self._tables, self._num_pending = [], [], 0
 
 
-def _shard_writer(folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> ShardWriter:
+def _make_shard_writer(folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> ShardWriter:
     from moemcts.learn.data.shards import ShardWriter
 
     folder.mkdir(parents=True)
     return ShardWriter(folder, game, reference=reference, source=source)
 
 
-def _records(block: _Block, games: np.ndarray[Any, Any]) -> Records:
+def _make_records(batch: _Batch, is_selected: np.ndarray[Any, Any]) -> Records:
+    """Returns the positions of the selected games, with results from the points of view of the players to move."""
     from moemcts.learn.data.records import Records
 
-    of_game = np.repeat(np.arange(len(games)), block.lengths)
-    ends = np.cumsum(block.lengths)
-    rows = np.flatnonzero(games[of_game])
-    of_game = of_game[rows]
-    positions = block.positions.reshape(-1, POSITION_BYTES)[rows]
+    game_of_row = np.repeat(np.arange(len(is_selected)), batch.lengths)
+    ends = np.cumsum(batch.lengths)
+    rows = np.flatnonzero(is_selected[game_of_row])
+    game_of_row = game_of_row[rows]
+    positions = batch.positions.reshape(-1, POSITION_BYTES)[rows]
     player = (positions[:, SIDE_BYTE] & 1).astype(np.int64)
-    result = (block.results[of_game] * (1 - 2 * player)).astype(np.float32)
+    result = (batch.results[game_of_row] * (1 - 2 * player)).astype(np.float32)
     return Records(
         positions=Packed(positions.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * POSITION_BYTES),
         position=np.arange(len(rows), dtype=np.int64),
         player=player,
-        action=block.actions[rows].astype(np.int64),
+        action=batch.actions[rows].astype(np.int64),
         returns=np.stack([result, -result], axis=1),
-        plies_to_end=ends[of_game] - rows,
-        game=block.numbers[of_game],
+        plies_to_end=ends[game_of_row] - rows,
+        game=batch.numbers[game_of_row],
     )
 
 
-def _blocks(
+def _read_batches(
     paths: Sequence[Path],
     game: ChessGame,
     wanted: Filter,
     num_threads: int,
     report: ImportReport,
     on_progress: Progress,
-) -> Iterator[_Block]:
-    total = sum(_size(path) for path in paths)
-    before = 0
+) -> Iterator[_Batch]:
+    """Yields the accepted games of all files, and counts them and all others in the report."""
+    total_bytes = sum(_file_size(path) for path in paths)
+    bytes_of_earlier_files = 0
     for file, path in enumerate(paths):
         try:
-            _check_text(path)
+            _check_encoding(path)
             reader = core.ChessImporter(path, game.rules, threads=num_threads, **asdict(wanted))
-            while (raw := reader.next_games()) is not None:
-                _count(raw, path, report)
-                numbers = np.arange(report.num_games, report.num_games + len(raw["lengths"]), dtype=np.int64)
-                report.num_games += len(numbers)
-                report.num_positions += len(raw["actions"])
-                on_progress(before + reader.progress[0], total, report.num_games)
-                elo = np.stack([raw["white_elo"], raw["black_elo"]])
-                dates, lengths, results = raw["dates"], raw["lengths"], raw["results"]
-                yield _Block(
-                    numbers, dates, lengths, results, elo, raw["lines"], file, raw["actions"], raw["positions"]
+            while (columns := reader.next_games()) is not None:
+                first_number = report.num_games
+                _update_report(report, columns, path)
+                on_progress(bytes_of_earlier_files + reader.progress[0], total_bytes, report.num_games)
+                yield _Batch(
+                    numbers=np.arange(first_number, report.num_games, dtype=np.int64),
+                    dates=columns["dates"],
+                    lengths=columns["lengths"],
+                    results=columns["results"],
+                    elo=np.stack([columns["white_elo"], columns["black_elo"]]),
+                    lines=columns["lines"],
+                    file=file,
+                    actions=columns["actions"],
+                    positions=columns["positions"],
                 )
         except OSError as error:
             raise unreadable(str(path), error) from None
-        before += _size(path)
+        bytes_of_earlier_files += _file_size(path)
 
 
-def _check_text(path: Path) -> None:
+def _check_encoding(path: Path) -> None:
     """Raises UsageError if the beginning of a file is UTF-16, which some programs write, or has piece letters that
     `check_letters` rejects.
     """
-    start = _start(path)
-    if b"\0" not in start:
-        check_letters(start.decode("utf-8", errors="replace"), path)
-    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start[:2]:
+    beginning = _read_beginning(path)
+    if b"\0" not in beginning:
+        check_letters(beginning.decode("utf-8", errors="replace"), path)
+    if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in beginning[:2]:
         raise UsageError(f"expected text in UTF-8, got UTF-16 or binary data in {path}; save it as UTF-8")
 
 
-def _start(path: Path) -> bytes:
+def _read_beginning(path: Path) -> bytes:
     """Returns the decompressed beginning of a file; empty for zstd without the package `zstandard`, or for a damaged
     file, which the reader will report.
     """
@@ -296,34 +307,40 @@ def _start(path: Path) -> bytes:
         magic = file.read(4)
         file.seek(0)
         if not magic.startswith((GZIP, BZIP2, ZSTD)):
-            return file.read(LOOKED_AT)
+            return file.read(NUM_BYTES_CHECKED)
         with suppress(Exception):
             if magic == ZSTD:
                 import zstandard
 
-                return bytes(zstandard.open(file).read(LOOKED_AT))
-            return bytes((gzip if magic.startswith(GZIP) else bz2).open(file).read(LOOKED_AT))
+                return bytes(zstandard.open(file).read(NUM_BYTES_CHECKED))
+            return bytes((gzip if magic.startswith(GZIP) else bz2).open(file).read(NUM_BYTES_CHECKED))
     return b""
 
 
-def _count(raw: Mapping[str, Any], path: Path, report: ImportReport) -> None:
-    for name, count in raw["rejected"].items():
+def _update_report(report: ImportReport, columns: Mapping[str, Any], path: Path) -> None:
+    """Adds a batch of the native reader to the report."""
+    report.num_games += len(columns["lengths"])
+    report.num_positions += len(columns["actions"])
+    for name, count in columns["rejected"].items():
         report.rejected[name] = report.rejected.get(name, 0) + count
-    report.num_damaged += len(raw["damaged"])
-    room = NUM_SHOWN - len(report.damaged)
-    report.damaged += [f"{path}, line {line}: {reason}" for line, reason in raw["damaged"][: max(room, 0)]]
+    report.num_damaged += len(columns["damaged"])
+    num_more = max(MAX_DAMAGED_SHOWN - len(report.damaged), 0)
+    report.damaged += [f"{path}, line {line}: {reason}" for line, reason in columns["damaged"][:num_more]]
 
 
-def _nothing(paths: Sequence[Path], game: ChessGame, report: ImportReport) -> str:
-    found = [f"{report.num_games} without moves"] if report.num_games else []
-    found += [f"{count} left out by {name} ({LEFT_OUT[name]})" for name, count in report.rejected.items() if count]
+def _describe_rejections(paths: Sequence[Path], game: ChessGame, report: ImportReport) -> str:
+    """Returns why an import has no positions."""
+    reasons = [f"{report.num_games} without moves"] if report.num_games else []
+    for name, count in report.rejected.items():
+        if count:
+            reasons.append(f"{count} left out by {name} ({REJECTION_REASONS[name]})")
     if report.num_damaged:
-        found.append(f"{report.num_damaged} damaged, the first at {report.damaged[0]}")
+        reasons.append(f"{report.num_damaged} damaged, the first at {report.damaged[0]}")
     files = ", ".join(map(str, paths))
-    return f"expected games of {game.variant} in {files}, found {'; '.join(found) or 'no game at all'}"
+    return f"expected games of {game.variant} in {files}, found {'; '.join(reasons) or 'no game at all'}"
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
@@ -335,7 +352,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
     """Opens a temporary folder that is renamed to `out` once complete, and removed if anything fails."""
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        _clear(out)
+        _remove_leftovers(out)
         part.mkdir(parents=True)
         yield part
         os.replace(part, out)
@@ -345,7 +362,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _clear(out: Path) -> None:
+def _remove_leftovers(out: Path) -> None:
     """Removes temporary folders left by imports that were killed."""
     for part in out.parent.glob(f".{glob.escape(out.name)}.*.part"):
         if is_leftover(part):

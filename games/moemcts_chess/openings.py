@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Start
-from moemcts_chess.board import board, python_chess, tag_of
+from moemcts_chess.board import board, python_chess, variant_tag
 
 if TYPE_CHECKING:
     from chess.pgn import Game as PgnGame
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 # Board, side, castling, en passant, checks left, counters, checks given as Lichess writes them; the rest are
 # operations, of which `id` is a name.
 _EPD = re.compile(
-    r"(?P<fen>\S+ [wb] \S+ \S+)(?P<left> \d\+\d)?(?P<counters> \d+ \d+)?(?P<given> \+\d\+\d)?"
+    r"(?P<fen>\S+ [wb] \S+ \S+)(?P<checks_left> \d\+\d)?(?P<counters> \d+ \d+)?(?P<checks_given> \+\d\+\d)?"
     r"[\s;]*(?P<operations>([^\s;\d+].*)?)"
 )
 # Tags, lines and comments, which have no moves; or a move with a figurine, or with a letter of no English piece.
-_FOREIGN_MOVE = re.compile(
+_NON_ENGLISH_MOVE = re.compile(
     r"^[\[%][^\n]*|\{[^}]*(?:\}|\Z)|;[^\n]*"
     r"|(?P<move>[\u2654-\u265f]\ufe0e?[a-h]?[1-8]?[-x]?[a-h][1-8]"
     r"|(?<![^\W_])(?![NBRQKP])[^\W\d_a-z][a-h]?[1-8]?[-x]?[a-h][1-8])",
@@ -43,9 +43,9 @@ def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
 
     Raises MoemctsError if the file is not text.
     """
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(_read_text(path).split("\n"), start=1):
         if line.strip() and not line.startswith("#"):
-            yield _epd(game, f"line {number}", " ".join(line.split()))
+            yield _parse_epd(game, f"line {number}", " ".join(line.split()))
 
 
 def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
@@ -53,31 +53,31 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
 
     Raises MoemctsError if the file is not text.
     """
-    for number, read in enumerate(pgn_games(path, _builder()), start=1):
-        if not read.variations and dict(read.headers) == dict(python_chess().pgn.Headers()):
+    for number, pgn_game in enumerate(read_games(path, _main_line_builder()), start=1):
+        if not pgn_game.variations and dict(pgn_game.headers) == dict(python_chess().pgn.Headers()):
             yield Start(f"game {number}", None, fault="expected tags and moves, found neither")
             continue
         try:
-            yield Start(f"game {number}", positions(game, read, plies)[-1], _title(read))
+            yield Start(f"game {number}", positions(game, pgn_game, plies)[-1], _opening_name(pgn_game))
         except ValueError as error:
             yield Start(f"game {number}", None, fault=str(error))
 
 
-def pgn_games(path: Path, builder: Any) -> Iterator[PgnGame]:
+def read_games(path: Path, builder: Any) -> Iterator[PgnGame]:
     """Yields the games of a PGN file as built by a builder of python-chess, with their errors.
 
     Raises MoemctsError if the file is not text, UsageError for piece letters that `check_letters` rejects.
     """
-    text = _text(path)
+    text = _read_text(path)
     check_letters(text, path)
     with io.StringIO(text) as file:
-        while (read := python_chess().pgn.read_game(file, Visitor=builder)) is not None:
-            yield read
+        while (pgn_game := python_chess().pgn.read_game(file, Visitor=builder)) is not None:
+            yield pgn_game
 
 
 def positions(
     game: ChessGame,
-    read: PgnGame,
+    pgn_game: PgnGame,
     plies: int | None = None,
     *,
     before_move: Callable[[ChessGame, Any], Any] = lambda game, state: state,
@@ -87,16 +87,16 @@ def positions(
     `before_move`, such as `claims.without_claimable_draw`, is applied to each position before a move. Raises
     ValueError if the game is not of the game's variant, or cannot be played.
     """
-    start = read.board()
+    start = pgn_game.board()
     expected = type(board(game.variant, game.initial_state().fen()))
     if type(start) is not expected:
         raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
-    if game.variant == "chess" and read.headers.is_chess960():
+    if game.variant == "chess" and pgn_game.headers.is_chess960():
         raise ValueError("expected a game of chess, got one of chess960")
-    moves = list(read.mainline_moves())
-    if read.errors and (plies is None or len(moves) < plies):
-        raise ValueError(str(read.errors[0]))
-    states: list[Any] = [game.parse_state(read.headers.get("FEN", "startpos"))]
+    moves = list(pgn_game.mainline_moves())
+    if pgn_game.errors and (plies is None or len(moves) < plies):
+        raise ValueError(str(pgn_game.errors[0]))
+    states: list[Any] = [game.parse_state(pgn_game.headers.get("FEN", "startpos"))]
     for ply, move in enumerate(moves[:plies]):
         state = states[-1] = before_move(game, states[-1])
         if not state.active_players:
@@ -109,42 +109,43 @@ def check_letters(text: str, path: Path) -> None:
     """Raises UsageError if moves of a PGN file have figurines, or piece letters of a language other than English:
     readers of PGN would drop them and read a knight's move as a pawn's.
     """
-    found = next((found["move"] for found in _FOREIGN_MOVE.finditer(text) if found["move"]), None)
-    if found is not None:
+    move = next((match["move"] for match in _NON_ENGLISH_MOVE.finditer(text) if match["move"]), None)
+    if move is not None:
         raise UsageError(
-            f"expected pieces as English letters in {path}, such as N in Nf3, found {found}; save it with those, or "
+            f"expected pieces as English letters in {path}, such as N in Nf3, found {move}; save it with those, or "
             "convert it: pgn-extract reads German and Dutch letters"
         )
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     """Returns the text of a file, decoding each line as UTF-8 or else as Windows-1252, which is common in PGN files."""
     content = path.read_bytes()
     if b"\0" in content:
         raise MoemctsError(f"expected text in {path}, found binary data; unpack it if it is compressed")
-    return "".join(f"{_decoded(line)}\n" for line in content.removeprefix(codecs.BOM_UTF8).splitlines())
+    return "".join(f"{_decode(line)}\n" for line in content.removeprefix(codecs.BOM_UTF8).splitlines())
 
 
-def _decoded(line: bytes) -> str:
+def _decode(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         return line.decode("cp1252", errors="replace")
 
 
-def _epd(game: ChessGame, place: str, line: str) -> Start:
-    found = _EPD.fullmatch(line)
-    if found is None:
+def _parse_epd(game: ChessGame, place: str, line: str) -> Start:
+    """Returns the position of a line, or why it is none."""
+    match = _EPD.fullmatch(line)
+    if match is None:
         return Start(place, None, fault=f"expected an EPD, got {line[:60]!r}")
-    operations = found["operations"]
+    operations = match["operations"]
     name = _NAME.search(operations)
-    counters, given = found["counters"], found["given"] or ""
+    counters = match["counters"]
     if counters is None:
         unquoted = _QUOTED.sub('""', operations)
-        half, full = (_COUNTER[key].search(unquoted) for key in ("hmvc", "fmvn"))
-        counters = f" {half[1] if half else 0} {full[1] if full else 1}"
+        half_moves, full_moves = (_COUNTER[key].search(unquoted) for key in ("hmvc", "fmvn"))
+        counters = f" {half_moves[1] if half_moves else 0} {full_moves[1] if full_moves else 1}"
     try:
-        state = game.parse_state(found["fen"] + (found["left"] or "") + counters + given)
+        state = game.parse_state(match["fen"] + (match["checks_left"] or "") + counters + (match["checks_given"] or ""))
     except ValueError as error:
         return Start(place, None, fault=str(error))
     return Start(place, state, name["name"] if name else "")
@@ -195,7 +196,7 @@ def quiet_builder() -> Any:
                 super().visit_nag(nag)
 
         def visit_header(self, tagname: str, tagvalue: str) -> None:
-            super().visit_header(tagname, tag_of(tagvalue) if tagname == "Variant" else tagvalue)
+            super().visit_header(tagname, variant_tag(tagvalue) if tagname == "Variant" else tagvalue)
 
         def handle_error(self, error: Exception) -> None:
             self.game.errors.append(error)
@@ -204,7 +205,7 @@ def quiet_builder() -> Any:
 
 
 @functools.cache
-def _builder() -> Any:
+def _main_line_builder() -> Any:
     """Returns a builder of games for python-chess that reads only their main lines."""
     pgn = python_chess().pgn
 
@@ -218,7 +219,7 @@ def _builder() -> Any:
     return Builder
 
 
-def _title(read: PgnGame) -> str:
+def _opening_name(pgn_game: PgnGame) -> str:
     """Returns the name of the opening."""
-    names = (read.headers.get(tag, "") for tag in ("ECO", "Opening", "Variation"))
+    names = (pgn_game.headers.get(tag, "") for tag in ("ECO", "Opening", "Variation"))
     return " ".join(name for name in names if name not in ("", "?"))

@@ -13,10 +13,10 @@ from moemcts.arena import read_openings
 from moemcts.arena.openings import random_openings
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
-from moemcts_chess.board import PGN_VARIANTS, tag_of
+from moemcts_chess.board import PGN_VARIANTS, variant_tag
 from moemcts_chess.game import VARIANTS, ChessGame
 from moemcts_chess.imports import import_pgn
-from moemcts_chess.openings import pgn_games, positions, quiet_builder
+from moemcts_chess.openings import positions, quiet_builder, read_games
 
 CHESS = plugins().game("chess")
 KINGS = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
@@ -163,10 +163,10 @@ def test_a_variant_has_the_names_that_the_import_knows(variant: str, tmp_path: P
     names = [(tag, name) for tag, others in PGN_VARIANTS.items() for name in (tag, *others)]
     for number, (tag, name) in enumerate([*names, ("Suicide", "Suicide")]):
         path.write_text(f'[Event "?"]\n[Variant "{name}"]\n[Result "1-0"]\n\n1. {move} 1-0\n')
-        read, out = next(pgn_games(path, quiet_builder())), tmp_path / str(number)
-        assert read.headers["Variant"] == tag
-        if tag == tag_of(variant) or (variant == "chess" and tag == "From Position"):
-            assert len(positions(game, read)) == 2
+        pgn_game, out = next(read_games(path, quiet_builder())), tmp_path / str(number)
+        assert pgn_game.headers["Variant"] == tag
+        if tag == variant_tag(variant) or (variant == "chess" and tag == "From Position"):
+            assert len(positions(game, pgn_game)) == 2
             assert import_pgn([path], game, out, reference=variant, num_threads=1).num_games == 1
             continue
         with pytest.raises(MoemctsError, match="found 1 left out by variant"):
@@ -174,7 +174,7 @@ def test_a_variant_has_the_names_that_the_import_knows(variant: str, tmp_path: P
         if variant != "chess960":
             # Which plays on from openings of chess.
             with pytest.raises(ValueError, match=f"expected a game of {variant}, got one of"):
-                positions(game, read)
+                positions(game, pgn_game)
 
 
 def test_a_line_that_goes_on_behind_the_end_is_told(tmp_path: Path) -> None:
