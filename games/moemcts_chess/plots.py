@@ -42,18 +42,18 @@ def draw_figure(statistics: Statistics, name: str) -> Figure:
 
 
 def _write(figure: Figure, path: Path) -> Path:
-    content = io.BytesIO()
+    buffer = io.BytesIO()
     with drawing():
-        figure.savefig(content, format="png")
-    write_bytes(path, content.getvalue())
+        figure.savefig(buffer, format="png")
+    write_bytes(path, buffer.getvalue())
     return path
 
 
-def _moves() -> np.ndarray[Any, Any]:
+def _move_axis() -> np.ndarray[Any, Any]:
     return np.arange(1, LAST_MOVE + 1)
 
 
-def _known(statistics: Statistics, by_move: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _reached(statistics: Statistics, by_move: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Returns a measurement by move up to the last move shown; NaN for moves that no game reached."""
     has_any = statistics.positions.sum(axis=0) > 0
     return np.where(has_any, by_move, np.nan)[1 : LAST_MOVE + 1]
@@ -62,8 +62,8 @@ def _known(statistics: Statistics, by_move: np.ndarray[Any, Any]) -> np.ndarray[
 def _phases_by_move(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     counts = statistics.positions[:, 1 : LAST_MOVE + 1]
     colours = [phase_colour(phase) for phase in range(len(statistics.phase_names))]
-    axes.stackplot(_moves(), counts, labels=statistics.phase_names, colors=colours, alpha=0.9)
-    for name, moves in list(zip(statistics.phase_names, statistics.first_moves, strict=True))[1:]:
+    axes.stackplot(_move_axis(), counts, labels=statistics.phase_names, colors=colours, alpha=0.9)
+    for name, moves in zip(statistics.phase_names[1:], statistics.first_moves[1:], strict=True):
         # A line in a phase's colour would be invisible on the stack.
         _mean_line(axes, moves, f"first {name}", INK)
     axes.set_xlim(1, LAST_MOVE)
@@ -71,15 +71,15 @@ def _phases_by_move(statistics: Statistics, axes: Axes) -> tuple[str, str]:
 
 
 def _sparse(statistics: Statistics, axes: Axes) -> tuple[str, str]:
-    axes.plot(_moves(), 100 * _known(statistics, statistics.sparse), color=phase_colour(0))
+    axes.plot(_move_axis(), 100 * _reached(statistics, statistics.sparse), color=phase_colour(0))
     axes.set_xlim(1, LAST_MOVE)
     return "move", "positions with a sparse back rank, %"
 
 
 def _first_moves(statistics: Statistics, axes: Axes) -> tuple[str, str]:
-    first = list(enumerate(zip(statistics.phase_names, statistics.first_moves, strict=True)))
     # All games start in the first phase; its bar would dwarf the others.
-    for phase, (name, moves) in first[1:]:
+    for phase in range(1, len(statistics.phase_names)):
+        name, moves = statistics.phase_names[phase], statistics.first_moves[phase]
         colour = phase_colour(phase)
         axes.hist(moves, bins=np.arange(0.5, MAX_MOVE).tolist(), alpha=0.6, label=name, color=colour)
         _mean_line(axes, moves, name, colour)
@@ -100,16 +100,16 @@ def _mean_line(axes: Axes, moves: np.ndarray[Any, Any], name: str, colour: str) 
 
 
 def _mixedness(statistics: Statistics, axes: Axes) -> tuple[str, str]:
-    low, median, high = (_known(statistics, quartile) for quartile in statistics.mixedness)
-    axes.fill_between(_moves(), low, high, color=phase_colour(0), alpha=0.25, linewidth=0, label="middle half")
-    axes.plot(_moves(), median, color=phase_colour(0), label="median")
+    low, median, high = (_reached(statistics, quartile) for quartile in statistics.mixedness)
+    axes.fill_between(_move_axis(), low, high, color=phase_colour(0), alpha=0.25, linewidth=0, label="middle half")
+    axes.plot(_move_axis(), median, color=phase_colour(0), label="median")
     axes.axhline(150, color=MUTED, linestyle=_DASHED, linewidth=1.2, label="threshold")
     axes.set_xlim(1, LAST_MOVE)
     return "move", "mixedness"
 
 
 def _pieces(statistics: Statistics, axes: Axes) -> tuple[str, str]:
-    axes.plot(_moves(), _known(statistics, statistics.pieces), color=phase_colour(0), label="mean")
+    axes.plot(_move_axis(), _reached(statistics, statistics.pieces), color=phase_colour(0), label="mean")
     for number, threshold in enumerate((6, 10)):
         label = "" if number else "thresholds"
         axes.axhline(threshold, color=MUTED, linestyle=_DASHED, linewidth=1.2, label=label)
@@ -119,14 +119,14 @@ def _pieces(statistics: Statistics, axes: Axes) -> tuple[str, str]:
 
 def _shares(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     summary = statistics.summary()
-    place = np.arange(len(statistics.phase_names))
-    colours = [phase_colour(phase) for phase in range(len(place))]
-    for shift, what, alpha in ((-0.2, "games", 0.45), (0.2, "positions", 1.0)):
-        shares = 100 * np.array(list(summary[f"share of {what}"].values()))
-        bars = axes.bar(place + shift, shares, 0.38, color=colours, alpha=alpha)
+    phases = np.arange(len(statistics.phase_names))
+    colours = [phase_colour(phase) for phase in range(len(phases))]
+    for offset, counted, alpha in ((-0.2, "games", 0.45), (0.2, "positions", 1.0)):
+        shares = 100 * np.array(list(summary[f"share of {counted}"].values()))
+        bars = axes.bar(phases + offset, shares, 0.38, color=colours, alpha=alpha)
         axes.bar_label(bars, [f"{share:.0f} %" for share in shares], fontsize=8, color=INK)
-        axes.bar([0], [0], color=MUTED, alpha=alpha, label=what)
-    axes.set_xticks(place, statistics.phase_names)
+        axes.bar([0], [0], color=MUTED, alpha=alpha, label=counted)
+    axes.set_xticks(phases, statistics.phase_names)
     axes.grid(axis="x", visible=False)
     return "phase", "share, %"
 
