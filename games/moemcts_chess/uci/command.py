@@ -37,26 +37,26 @@ def uci(
     from moemcts_chess.uci.session import Session
 
     with _protocol_channel() as out:
-        session = Session(out, gates=_gates(), is_strict=bool(experts or options), on_loaded=_freeze)
+        session = Session(out, gates=_gate_names(), is_strict=bool(experts or options), on_loaded=_freeze_objects)
         try:
-            for name, value in [*_named_by(experts), *map(_split, options or [])]:
-                _set(session, name, value)
+            for name, value in [*_options_of_experts(experts), *map(_parse_setting, options or [])]:
+                _set_option(session, name, value)
         except MoemctsError as error:
             # GUIs show this, but not the engine's standard error.
             session.remark(f"error: {error}")
             raise
-        signal.signal(signal.SIGTERM, functools.partial(_leave, session))
+        signal.signal(signal.SIGTERM, functools.partial(_handle_sigterm, session))
         session.run(sys.stdin.buffer)
 
 
-def _set(session: Session, name: str, value: str) -> None:
+def _set_option(session: Session, name: str, value: str) -> None:
     try:
         session.set_option(name, value)
     except (ValueError, OSError) as error:
         raise UsageError(f"--set {name}={value}: {error}") from None
 
 
-def _named_by(experts: str | None) -> list[tuple[str, str]]:
+def _options_of_experts(experts: str | None) -> list[tuple[str, str]]:
     """Returns the options implied by a folder of experts, including the game they play."""
     from moemcts.weights import folder_of
     from moemcts_chess.uci.loading import game_of
@@ -65,10 +65,10 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     if experts is None:
         return []
     if experts in (NO_EXPERTS, BUNDLED):
-        # For any game.
+        # These are for any game.
         return [("Model_Directory", experts)]
     name, _ = game_of(folder_of(experts))
-    variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
+    variants = {game: variant for variant, game in VARIANTS.items()} | {"chess960": "chess"}
     if name not in variants:
         raise UsageError(f"expected experts for a game of the chess family, but {experts} holds experts for {name}")
     return [
@@ -78,7 +78,7 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     ]
 
 
-def _split(option: str) -> tuple[str, str]:
+def _parse_setting(option: str) -> tuple[str, str]:
     name, equals, value = option.partition("=")
     if not equals:
         raise UsageError(f"expected --set OPTION=VALUE, got {option!r}")
@@ -93,20 +93,20 @@ def _protocol_channel() -> TextIO:
     return os.fdopen(channel, "w", encoding="utf-8", newline="\n")
 
 
-def _gates() -> list[str]:
+def _gate_names() -> list[str]:
     from moemcts.plugins import plugins
 
     # A learned gate has no name until it is saved.
     return sorted(name for name, gate in plugins().gates.for_game("chess").items() if not gate.is_learned)
 
 
-def _freeze() -> None:
+def _freeze_objects() -> None:
     # A collection over all objects of the libraries would take 0.1 to 0.2 s at any moment of a game.
     gc.collect()
     gc.freeze()
 
 
-def _leave(session: Session, number: int, frame: FrameType | None) -> None:
+def _handle_sigterm(session: Session, number: int, frame: FrameType | None) -> None:
     session.request_quit()
     # The interrupted read resumes, reaches the end of input, and the session closes normally.
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())

@@ -74,31 +74,26 @@ def load(
     # Needed for positions after a draw; imported now, as it takes longer than a fast move.
     python_chess()
     fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
-    named = options.text("Model_Directory")
-    if named == NO_EXPERTS:
-        named = ""
-    elif not named and options.game in GAMES_WITH_EXPERTS:
-        named = _bundled(options.game)
-    elif named == BUNDLED:
-        named = _bundled(options.game)
-        if not named:
-            remark(f"no experts come with {options.game}")
+    reference = _expert_reference(options, remark)
     if options.flag("UCI_Chess960") and options.game != "chess960":
         remark(f"UCI_Chess960 changes nothing in {options.game}: only chess is played from other starts")
     game, experts = ChessGame(options.game, max_plies=UNLIMITED_PLIES), None
-    if named:
+    if reference:
         try:
-            game, experts = _experts(folder_of(named), options)
+            game, experts = _load_experts(folder_of(reference), options)
         except MoemctsError as error:
             fail(error)
         except (OSError, RuntimeError, ValueError) as error:
-            fail(MoemctsError(f"{named}: {one_line(error)}"))
+            fail(MoemctsError(f"{reference}: {one_line(error)}"))
     if experts is None:
-        own = f", or to {BUNDLED} for those that come with {options.game}" if _bundled(options.game) else ""
-        remark(f"no experts: thinks of material, squares and the variant's aim; set Model_Directory to some{own}")
-    elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_EXPERTS:
+        has_bundled = _bundled(options.game) != ""
+        bundled_hint = f", or to {BUNDLED} for those that come with {options.game}" if has_bundled else ""
+        remark(
+            f"no experts: thinks of material, squares and the variant's aim; set Model_Directory to some{bundled_hint}"
+        )
+    elif (gate_name := options.text("Game_Phase_Definition")) != GATE_OF_EXPERTS:
         try:
-            experts = _with_gate(chosen, experts, game, remark)
+            experts = _with_gate(gate_name, experts, game, remark)
         except MoemctsError as error:
             fail(error)
     evaluator: Evaluator = experts or StaticEvaluator(game)
@@ -110,6 +105,21 @@ def load(
         except MoemctsError as error:
             fail(error)
     return Resources(game=game, evaluator=evaluator, experts=experts, tables=tables)
+
+
+def _expert_reference(options: Options, remark: Callable[[str], None]) -> str:
+    """Returns the folder of experts, or `weights:NAME`, that the options name; an empty string for none."""
+    named = options.text("Model_Directory")
+    if named == NO_EXPERTS:
+        return ""
+    if named == BUNDLED:
+        bundled = _bundled(options.game)
+        if not bundled:
+            remark(f"no experts come with {options.game}")
+        return bundled
+    if not named and options.game in GAMES_WITH_EXPERTS:
+        return _bundled(options.game)
+    return named
 
 
 def _bundled(game: str) -> str:
@@ -154,7 +164,7 @@ def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
     return parse_reference(str(read_toml(experts_in(folder) / MANIFEST).get("game", "")))
 
 
-def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
+def _load_experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     """Returns the experts, and the game with their encodings."""
     from moemcts.agents import RandomAgent
     from moemcts.learn.checkpoint import load_networks
@@ -162,10 +172,10 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
 
-    name, given = game_of(folder)
+    name, game_options = game_of(folder)
     if name != options.game:
         raise ForeignData(f"{folder} holds experts for {name}, but the game is {options.game}")
-    encodings = {key: value for key, value in given.items() if key in ENCODINGS}
+    encodings = {key: value for key, value in game_options.items() if key in ENCODINGS}
     game = ChessGame(name, max_plies=UNLIMITED_PLIES, **encodings)
     loaded = load_networks(experts_in(folder), game, plugins())
     inference = loaded.choice(

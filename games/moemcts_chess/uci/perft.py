@@ -30,12 +30,16 @@ class PerftThread:
         self._thread.join()
 
     def _run(self) -> None:
+        if self._depth < 1:
+            self._send("Nodes searched: 1")
+            return
         state, total = self._state, 0
-        for action in state.legal_actions(state.active_players[0]) if state.active_players and self._depth > 0 else ():
+        actions = state.legal_actions(state.active_players[0]) if state.active_players else ()
+        for action in actions:
             count = state.play([action]).perft(self._depth - 1, lambda: self._is_stopped)
             if self._is_stopped or count is None:
                 self._send("info string perft was stopped before its end")
                 return
             total += count
             self._send(f"{state.uci(action)}: {count}")
-        self._send(f"Nodes searched: {total if self._depth > 0 else 1}")
+        self._send(f"Nodes searched: {total}")

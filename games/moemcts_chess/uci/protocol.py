@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from moemcts_chess.uci.clock import Clock
 
-LEAST, MOST = -(2**31), 2**31 - 1
+MIN_NUMBER, MAX_NUMBER = -(2**31), 2**31 - 1
 LIMITS = ("wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "perft")
 SWITCHES = ("infinite", "ponder")
 POSITION = "position [startpos | fen FEN] [moves MOVE ...]"
@@ -60,7 +60,7 @@ class Progress:
     lines: Sequence[Line] = field(default_factory=tuple)
 
 
-def no_command(words: Sequence[str], commands: Sequence[str]) -> str:
+def unknown_command(words: Sequence[str], commands: Sequence[str]) -> str:
     """Returns the error for a line without a command, with the closest match of its first word."""
     near = difflib.get_close_matches(words[0].lower(), commands, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}? " if near else ""
@@ -77,24 +77,24 @@ def parse_go(words: Sequence[str]) -> Go:
     switches: set[str] = set()
     moves: list[str] = []
     unknown: list[str] = []
-    is_quick = False
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
+    has_invalid_limit = False
+    remaining_words = list(words)
+    while remaining_words:
+        word = remaining_words.pop(0)
         if word in LIMITS:
-            given = rest.pop(0) if rest else ""
-            if (number := _number(given)) is not None:
+            argument = remaining_words.pop(0) if remaining_words else ""
+            if (number := _parse_number(argument)) is not None:
                 numbers[word] = number
             elif word == "perft":
-                raise ValueError(f"expected a number after {word}, got {given!r}")
+                raise ValueError(f"expected a number after {word}, got {argument!r}")
             else:
-                unknown.append(f"{word} {given}".rstrip())
-                is_quick = True
+                unknown.append(f"{word} {argument}".rstrip())
+                has_invalid_limit = True
         elif word in SWITCHES:
             switches.add(word)
         elif word == "searchmoves":
-            while rest and rest[0] not in (*LIMITS, *SWITCHES):
-                moves.append(rest.pop(0))
+            while remaining_words and remaining_words[0] not in (*LIMITS, *SWITCHES):
+                moves.append(remaining_words.pop(0))
         else:
             unknown.append(word)
 
@@ -106,7 +106,7 @@ def parse_go(words: Sequence[str]) -> Go:
     return Go(
         clocks=(_clock(numbers, "w"), _clock(numbers, "b")),
         movetime=movetime / 1000 if movetime else None,
-        nodes=1 if is_quick else positive("nodes"),
+        nodes=1 if has_invalid_limit else positive("nodes"),
         depth=positive("depth"),
         mate=positive("mate"),
         perft=numbers.get("perft"),
@@ -137,22 +137,22 @@ def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
     return " ".join(words[1:split]), " ".join(words[split + 1 :])
 
 
-def info(progress: Progress) -> list[str]:
+def format_info(progress: Progress) -> list[str]:
     """Returns the `info` lines, one per principal variation."""
     head = f"info depth {progress.depth} seldepth {progress.seldepth}"
     tail = (
         f"nodes {progress.nodes} nps {progress.nodes_per_second:.0f} hashfull {progress.hashfull} "
         f"tbhits {progress.tbhits} time {1000 * progress.seconds:.0f}"
     )
-    found = []
+    info_lines = []
     for line in progress.lines:
         wdl = f" wdl {line.wdl[0]} {line.wdl[1]} {line.wdl[2]}" if line.wdl is not None else ""
         pv = f" pv {' '.join(line.moves)}" if line.moves else ""
-        found.append(f"{head} multipv {line.rank} score {line.score}{wdl} {tail}{pv}")
-    return found
+        info_lines.append(f"{head} multipv {line.rank} score {line.score}{wdl} {tail}{pv}")
+    return info_lines
 
 
-def best_move(line: Sequence[str]) -> str:
+def format_best_move(line: Sequence[str]) -> str:
     """Returns the answer to `go`: the first move of a line, and the second as the ponder move."""
     ponder = f" ponder {line[1]}" if len(line) > 1 else ""
     return f"bestmove {line[0] if line else '(none)'}{ponder}"
@@ -180,8 +180,8 @@ def _clock(numbers: dict[str, int], side: str) -> Clock | None:
     )
 
 
-def _number(word: str) -> int | None:
+def _parse_number(word: str) -> int | None:
     try:
-        return min(max(int(float(word)), LEAST), MOST)
+        return min(max(int(float(word)), MIN_NUMBER), MAX_NUMBER)
     except (ValueError, OverflowError):
         return None

@@ -138,7 +138,7 @@ class Reporter:
             tbhits=self._resources.tbhits - self._num_earlier_hits + tbhits,
             lines=lines,
         )
-        for line in protocol.info(progress):
+        for line in protocol.format_info(progress):
             self._send(line)
 
 

@@ -137,7 +137,7 @@ class SearchThread:
         self._may_answer.wait()
         # Set first, as the GUI may react to the move at once.
         self._has_answered.set()
-        self._send(protocol.best_move(line))
+        self._send(protocol.format_best_move(line))
 
     def _best_line(self) -> Sequence[str]:
         """Returns the best line, from tablebases, the network's policy, or a search."""

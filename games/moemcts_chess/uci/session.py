@@ -112,7 +112,7 @@ class Session:
         start = next((i for i, word in enumerate(words) if word in self._commands or word == "quit"), None)
         if start is None:
             if words:
-                self.remark(protocol.no_command(words, (*self._commands, "quit")))
+                self.remark(protocol.unknown_command(words, (*self._commands, "quit")))
             return True
         if words[start] == "quit":
             return False
@@ -327,7 +327,7 @@ class Session:
 
     def _answer(self, line: Sequence[str], go: protocol.Go) -> None:
         """Prints a move without a search, at once or when an infinite `go` ends, as `SearchThread` does."""
-        self._pending_answer = protocol.best_move(line)
+        self._pending_answer = protocol.format_best_move(line)
         if not (go.infinite or go.ponder):
             self._send_pending_answer()
 

@@ -69,7 +69,7 @@ def test_progress_is_one_line_for_each_line_of_play() -> None:
     progress = Progress(
         depth=2, seldepth=5, nodes=100, nodes_per_second=50.4, seconds=2, hashfull=1, tbhits=0, lines=lines
     )
-    assert protocol.info(progress) == [
+    assert protocol.format_info(progress) == [
         "info depth 2 seldepth 5 multipv 1 score cp 31 wdl 300 500 200 nodes 100 nps 50 hashfull 1 tbhits 0 time 2000 "
         "pv e2e4 e7e5",
         "info depth 2 seldepth 5 multipv 2 score mate 3 nodes 100 nps 50 hashfull 1 tbhits 0 time 2000 pv d2d4",
@@ -77,9 +77,9 @@ def test_progress_is_one_line_for_each_line_of_play() -> None:
 
 
 def test_answers_name_the_move_and_the_reply_to_ponder_on() -> None:
-    assert protocol.best_move(["e2e4", "e7e5", "g1f3"]) == "bestmove e2e4 ponder e7e5"
-    assert protocol.best_move(["e2e4"]) == "bestmove e2e4"
-    assert protocol.best_move([]) == "bestmove (none)"
+    assert protocol.format_best_move(["e2e4", "e7e5", "g1f3"]) == "bestmove e2e4 ponder e7e5"
+    assert protocol.format_best_move(["e2e4"]) == "bestmove e2e4"
+    assert protocol.format_best_move([]) == "bestmove (none)"
 
 
 @pytest.mark.parametrize("value", [-1.0, -0.37, 0.0, 0.2, 1.0])
