@@ -78,18 +78,30 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     never are, so its numbers are the same either way.
     """
     draws = [abs(row["value"]) for row in rows if row["truth"] == DRAW]
-    wins = [row["value"] * _side(row) for row in rows if row["truth"] != DRAW]
+    wins = [row["value"] * _sign_for_winner(row) for row in rows if row["truth"] != DRAW]
     return {"draws": float(np.mean(draws)), "wins": float(np.mean(wins))}
 
 
-def _side(row: Mapping[str, Any]) -> int:
+def _sign_for_winner(row: Mapping[str, Any]) -> int:
     """Returns 1 if the player to move wins, else -1."""
-    return 1 if (row["truth"] == WHITE) == (row["fen"].split()[1] == "w") else -1
+    side = row["fen"].split()[1]
+    winner = "w" if row["truth"] == WHITE else "b"
+    return 1 if side == winner else -1
+
+
+def _summarize_paper(values: Sequence[float]) -> dict[str, float]:
+    """Returns the summary of a network's values of `ENDGAMES`."""
+    return summary(
+        [
+            {"fen": endgame.fen, "truth": endgame.truth, "value": value}
+            for endgame, value in zip(ENDGAMES, values, strict=True)
+        ]
+    )
 
 
 PAPER = {
-    "39 planes": summary([{"fen": one.fen, "truth": one.truth, "value": one.default} for one in ENDGAMES]),
-    "52 planes": summary([{"fen": one.fen, "truth": one.truth, "value": one.extended} for one in ENDGAMES]),
+    "39 planes": _summarize_paper([endgame.default for endgame in ENDGAMES]),
+    "52 planes": _summarize_paper([endgame.extended for endgame in ENDGAMES]),
 }
 """The summaries of the paper's two networks. Its own means are 0.4472 and 0.3988 for draws, 0.5192 and 0.5186 for wins.
 """

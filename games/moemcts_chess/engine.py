@@ -93,7 +93,7 @@ class UciAgent:
         self._command = [self._program, *arguments]
         # Otherwise python-chess logs each unexpected line of an engine to standard error.
         logging.getLogger("chess.engine").addHandler(logging.NullHandler())
-        self._loop = _Loop()
+        self._loop = _EventLoopThread()
         self._engines: list[chess.engine.UciProtocol | None] = [None] * processes
         self.close = weakref.finalize(self, _shut_down, self._loop, self._engines)
         try:
@@ -191,11 +191,11 @@ class UciAgent:
         await engine.initialize()
         self._check_variant(engine)
         options: dict[str, Any] = {
-            name: _clipped(engine.options[name], value)
+            name: _clip(engine.options[name], value)
             for name, value in self._preferred.items()
             if name in engine.options
         }
-        options |= {self._option(engine, name): value for name, value in self._options.items()}
+        options |= {self._engine_option_name(engine, name): value for name, value in self._options.items()}
         await engine.configure(options)
         await engine.ping()
 
@@ -209,12 +209,12 @@ class UciAgent:
         if name not in variants:
             raise UsageError(f"{self.name} does not play {name}, only {', '.join(variants)}")
 
-    def _option(self, engine: chess.engine.UciProtocol, name: str) -> str:
+    def _engine_option_name(self, engine: chess.engine.UciProtocol, name: str) -> str:
         """Returns the engine's spelling of an option."""
-        names = {_normalized(known): known for known in engine.options}
-        if _normalized(name) not in names:
+        names = {_normalize(known): known for known in engine.options}
+        if _normalize(name) not in names:
             raise unknown_name(f"option of {self.name}", name, engine.options)
-        return names[_normalized(name)]
+        return names[_normalize(name)]
 
     async def _stop_all(self) -> None:
         await asyncio.gather(*(self._stop(slot) for slot in range(len(self._engines))))
@@ -236,7 +236,7 @@ def find_engine(path: str) -> str:
     raise UsageError(f"expected the path of an engine, but {path!r} is {problem}")
 
 
-class _Loop:
+class _EventLoopThread:
     """An event loop in a background thread, which runs the engines."""
 
     def __init__(self) -> None:
@@ -266,7 +266,7 @@ async def _kill(engine: chess.engine.UciProtocol) -> None:
         await asyncio.wait([engine.returncode], timeout=ANSWER_TIMEOUT)
 
 
-def _shut_down(loop: _Loop, engines: Iterable[chess.engine.UciProtocol | None]) -> None:
+def _shut_down(loop: _EventLoopThread, engines: Iterable[chess.engine.UciProtocol | None]) -> None:
     async def end_all() -> None:
         await asyncio.gather(*(_kill(engine) for engine in engines if engine is not None))
 
@@ -288,11 +288,11 @@ def _check_positive(**options: float | None) -> None:
             raise ValueError(f"expected {name} to be finite, got {number}")
 
 
-def _clipped(option: chess.engine.Option, value: int) -> int:
+def _clip(option: chess.engine.Option, value: int) -> int:
     """Clips a number to the range of an engine's option."""
     low, high = option.min, option.max
     return max(value if high is None else min(value, high), value if low is None else low)
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return "".join(filter(str.isalnum, name)).lower()

@@ -21,7 +21,7 @@ AVERAGE_MOVES = 42.85
 """
 
 
-class Measured(Protocol):
+class _MeasuredViews(Protocol):
     """Views with the measures used by gates."""
 
     def measure(self, name: str) -> IntArray: ...
@@ -29,7 +29,7 @@ class Measured(Protocol):
 
 def measure(views: Views, name: str) -> IntArray:
     """Returns a measure of each view's position, `[N]`; the names are those of `core.chess_measures()`."""
-    return cast(Measured, views).measure(name)
+    return cast(_MeasuredViews, views).measure(name)
 
 
 class _MeasuredGate(HardGate):

@@ -84,9 +84,11 @@ def register_gates() -> Sequence[Registration]:
 def register_agents() -> Sequence[Registration]:
     return [
         Registration("alpha-beta", _alpha_beta, "alpha-beta with a simple evaluation: alpha-beta?depth=3", VARIANTS),
-        _engine("uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000&option.Contempt=0", VARIANTS),
-        _engine("uci:stockfish", partial(_uci, program="stockfish"), "Stockfish", STOCKFISH),
-        _engine("uci:fairy-stockfish", partial(_uci, program="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
+        _engine_registration(
+            "uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000&option.Contempt=0", VARIANTS
+        ),
+        _engine_registration("uci:stockfish", partial(_uci, program="stockfish"), "Stockfish", STOCKFISH),
+        _engine_registration("uci:fairy-stockfish", partial(_uci, program="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
     ]
 
 
@@ -112,7 +114,7 @@ def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     commands.register(app, data)
 
 
-_engine = partial(Registration, runs_programs=True)
+_engine_registration = partial(Registration, runs_programs=True)
 
 
 @hookimpl
@@ -170,16 +172,16 @@ def _preset_tables() -> dict[str, Any]:
 
 def _presets(variant: str) -> Mapping[str, Mapping[str, Any]]:
     """Returns the presets of a variant: those of all variants, overridden by its own."""
-    return _joined(_preset_tables()["all"], _preset_tables().get(variant, {}))
+    return _merge(_preset_tables()["all"], _preset_tables().get(variant, {}))
 
 
-def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merges two nested tables; values of the second take precedence."""
-    joined = {**below, **above}
-    for key in below.keys() & above.keys():
-        if isinstance(above[key], Mapping):
-            joined[key] = _joined(below[key], above[key])
-    return joined
+def _merge(defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns two nested tables as one; values of the second take precedence."""
+    merged = {**defaults, **overrides}
+    for key in defaults.keys() & overrides.keys():
+        if isinstance(overrides[key], Mapping):
+            merged[key] = _merge(defaults[key], overrides[key])
+    return merged
 
 
 def _lichess(game: Game) -> PhaseGate:
@@ -245,14 +247,15 @@ def _uci(
         seconds = movetime / 1000
     unknown = [option for option in options if not option.startswith(OPTION)]
     if unknown:
-        own = [entry.name for entry in signature(_uci).parameters.values() if entry.kind == entry.KEYWORD_ONLY]
-        raise unknown_name("option of a UCI engine", unknown[0], [*own, f"{OPTION}NAME"])
-    name = path or program or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
-    if not isinstance(name, str):
-        raise UsageError(f"expected the path of a program, got {name!r}")
+        parameters = signature(_uci).parameters.values()
+        known = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
+        raise unknown_name("option of a UCI engine", unknown[0], [*known, f"{OPTION}NAME"])
+    engine = path or program or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
+    if not isinstance(engine, str):
+        raise UsageError(f"expected the path of a program, got {engine!r}")
     return UciAgent(
         game,
-        name,
+        engine,
         nodes=nodes,
         depth=depth,
         seconds=seconds,
