@@ -82,7 +82,7 @@ def test_what_was_seen_does_not_cut_what_a_mean_can_be() -> None:
     assert result.mean_return("second").interval == pytest.approx((10 - margin, 10 + margin))
     assert result.gain("second").returns.interval == pytest.approx((20 - 2 * margin, 20 + 2 * margin))
     one = Solo((result.match,), (0,), limit="none")
-    assert one.measured("second", one.results) == (10, result.mean_return("second").interval, 2)
+    assert one.estimate("second", one.results) == (10, result.mean_return("second").interval, 2)
     assert one.difference("second").interval == result.gain("second").returns.interval
     assert one.difference("second").own_interval == one.difference("second").interval
 
@@ -166,7 +166,7 @@ def test_a_report_holds_for_other_training_seeds_where_there_are_several() -> No
     for _ in range(200):
         seeds = (0.5 + 0.1 * rng.standard_normal((3, 1)) + 0.2 * rng.standard_normal((3, 20))).tolist()
         contest = Solo(tuple(got(single=seed).match for seed in seeds), (0, 1, 2), limit="none")
-        mean, (low, high), num_games = contest.measured("single", contest.results)
+        mean, (low, high), num_games = contest.estimate("single", contest.results)
         assert (mean, num_games) == (pytest.approx(np.mean(seeds)), 60)
         over_seeds += low <= 0.5 <= high
         low, high = mean_interval(np.ravel(seeds), bounds=(-9, 9)).interval

@@ -30,7 +30,7 @@ class Alone(InProcess):
 
     count = 1
 
-    def kept(self) -> contextlib.AbstractContextManager[None]:
+    def keep_idle(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
 
 

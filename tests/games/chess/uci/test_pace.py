@@ -246,7 +246,7 @@ before = set(sys.modules)
 there_and_back = "g1f3 g8f6 f3g1 f6g8 " * 3
 for line in ("ucinewgame", f"position startpos moves {there_and_back} e2e4", "go nodes 20", "stop"):
     session.obey(line)
-session._thinking.wait()
+session._search_thread.wait()
 print(sorted(set(sys.modules) - before))
 """
 
