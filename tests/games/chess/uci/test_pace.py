@@ -240,12 +240,12 @@ FIRST_MOVE = """
 import io, sys
 from moemcts_chess.uci.session import Session
 session = Session(io.StringIO())
-session.obey(f"setoption name Model_Directory value {sys.argv[1]}")
-session.obey("isready")
+session.handle_line(f"setoption name Model_Directory value {sys.argv[1]}")
+session.handle_line("isready")
 before = set(sys.modules)
 there_and_back = "g1f3 g8f6 f3g1 f6g8 " * 3
 for line in ("ucinewgame", f"position startpos moves {there_and_back} e2e4", "go nodes 20", "stop"):
-    session.obey(line)
+    session.handle_line(line)
 session._search_thread.wait()
 print(sorted(set(sys.modules) - before))
 """
