@@ -8,9 +8,7 @@ A table is between `<!-- table: NAMES -->` and `<!-- /table -->`; NAMES are the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import moemcts_chess.plugin
 import moemcts_classics.plugin
@@ -19,6 +17,7 @@ import moemcts_pommerman.plugin
 import moemcts_tictactoe
 from moemcts import builtins
 from moemcts.plugins import Plugins
+from moemcts.registry import Registry
 
 PAGES = Path(__file__).parent.parent / "docs" / "games"
 TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- /table -->)", re.DOTALL)
@@ -61,7 +60,7 @@ def row(known: Plugins, name: str) -> tuple[str, ...]:
     )
 
 
-def _names(entries: Mapping[str, Any], game: str) -> str:
+def _names(entries: Registry, game: str) -> str:
     own = entries.for_game(game)
     order = sorted((name for name in own if name not in ANY), key=lambda name: not own[name].default)
     return ", ".join(f"`{name}`" for name in order) or "–"
