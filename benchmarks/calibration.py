@@ -12,22 +12,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from measuring.record import Row, add_option, append
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from moemcts.arena.intervals import seed_interval, wilson_interval
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import (
-    ELO_PER_SIGMA,
     Elo,
     EloRange,
     Model,
     Sprt,
     elo,
     elo_of_score,
+    normalized_elo,
     pentanomial_elo,
     score_of_elo,
     student_elo,
@@ -46,10 +48,13 @@ LONGEST = 20_000
 class Pairs(NamedTuple):
     """The distribution of pairs of games between two players."""
 
-    points: NDArray[np.float64]
-    """Probabilities of 0, 1/2, 1, 3/2 and 2 points, `[5]`."""
     results: NDArray[np.float64]
     """Probabilities of the results of the first and of the second game, lost, drawn or won, `[3, 3]`."""
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Probabilities of 0, 1/2, 1, 3/2 and 2 points, `[5]`."""
+        return points_of(self.results)
 
     @property
     def score(self) -> float:
@@ -58,59 +63,59 @@ class Pairs(NamedTuple):
 
     @property
     def normalized_elo(self) -> float:
-        """The score above one half, in standard deviations of a game that are computed from pairs."""
-        mean = self.score
-        variance = float(self.points @ (np.arange(5) / 4 - mean) ** 2)
-        return (mean - 0.5) / np.sqrt(2 * variance) * ELO_PER_SIGMA
-
-
-def expected(difference: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the score expected with a difference in Elo."""
-    return np.asarray(1 / (1 + 10 ** (-difference / 400)))
+        """The difference in normalized Elo."""
+        found = normalized_elo([round(1e12 * share) for share in self.points])
+        assert found is not None
+        return found[0]
 
 
 @cache
 def pairs_between(difference: float, share_drawn: float) -> Pairs:
     """Returns the distribution of pairs between players who differ by `difference`, in units of the model."""
-    from scipy.special import ndtri
-
-    openings = OPENING_ELO * ndtri((np.arange(NUM_OPENINGS) + 0.5) / NUM_OPENINGS)
-    margin = _margin(share_drawn, openings)
+    openings, margin = _openings(), _margin(share_drawn)
     games = []
     for advantage in (openings, -openings):
-        won = expected(difference + advantage - margin)
-        lost = expected(-difference - advantage - margin)
+        won = _scores(difference + advantage - margin)
+        lost = _scores(-difference - advantage - margin)
         games.append(np.stack([lost, np.maximum(1 - won - lost, 0.0), won]))
-    results = np.einsum("io,jo->ij", *games) / NUM_OPENINGS
-    points = np.array([np.trace(results[:, ::-1], offset=2 - total) for total in range(5)])
-    return Pairs(points / points.sum(), results / results.sum())
-
-
-def _margin(share_drawn: float, openings: NDArray[np.float64]) -> float:
-    """Returns the `b` with which equal players draw this share of games, by bisection."""
-    low, high = 0.0, 4000.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        drawn = float(np.mean(1 - expected(openings - middle) - expected(-openings - middle)))
-        low, high = (middle, high) if drawn < share_drawn else (low, middle)
-    return low if share_drawn else 0.0
+    results = np.einsum("io,jo->ij", *games)
+    return Pairs(results / results.sum())
 
 
 @cache
 def pairs_with(target: float, share_drawn: float, model: Model) -> Pairs:
     """Returns the distribution of pairs between players who differ by `target` in the unit of a test's model."""
-    low, high = -2000.0, 2000.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        pairs = pairs_between(middle, share_drawn)
-        reached = pairs.normalized_elo if model == "normalized" else elo_of_score(pairs.score)
-        low, high = (middle, high) if reached < target else (low, middle)
-    return pairs_between(low, share_drawn)
+
+    def excess(difference: float) -> float:
+        pairs = pairs_between(difference, share_drawn)
+        return (pairs.normalized_elo if model == "normalized" else elo_of_score(pairs.score)) - target
+
+    return pairs_between(brentq(excess, -2000.0, 2000.0), share_drawn)
 
 
-def points_of(results: NDArray[np.int64]) -> list[int]:
-    """Returns the counts of 0, 1/2, 1, 3/2 and 2 points from the counts of pairs of results, `[3, 3]`."""
-    return [int(np.trace(results[:, ::-1], offset=2 - total)) for total in range(5)]
+@cache
+def _openings() -> NDArray[np.float64]:
+    """Returns what openings are worth to White, as quantiles of their distribution."""
+    return np.asarray(OPENING_ELO * ndtri((np.arange(NUM_OPENINGS) + 0.5) / NUM_OPENINGS))
+
+
+@cache
+def _margin(share_drawn: float) -> float:
+    """Returns the `b` with which equal players draw this share of games."""
+
+    def excess(margin: float) -> float:
+        return float(np.mean(1 - _scores(_openings() - margin) - _scores(-_openings() - margin))) - share_drawn
+
+    return float(brentq(excess, 0.0, 4000.0)) if share_drawn else 0.0
+
+
+def _scores(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([score_of_elo(difference) for difference in differences])
+
+
+def points_of(results: NDArray[Any]) -> NDArray[Any]:
+    """Returns the sums over 0, 1/2, 1, 3/2 and 2 points, `[5]`, of what is known by pairs of results, `[3, 3]`."""
+    return np.array([np.trace(results[:, ::-1], offset=2 - total) for total in range(5)])
 
 
 def by_games(results: NDArray[np.int64]) -> Elo:
@@ -121,7 +126,7 @@ def by_games(results: NDArray[np.int64]) -> Elo:
 
 def by_pairs(results: NDArray[np.int64]) -> Elo:
     """Returns Elo from pairs, as fastchess computes it."""
-    return pentanomial_elo(points_of(results))
+    return pentanomial_elo(points_of(results).tolist())
 
 
 def by_student(results: NDArray[np.int64]) -> EloRange:

@@ -34,7 +34,7 @@ def test_equal_players_draw_as_often_as_asked_and_differences_are_reached(share:
 
 def test_counts_of_points_and_of_games_are_those_of_the_results() -> None:
     results = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
-    assert calibration.points_of(results) == [1, 2 + 4, 3 + 5 + 7, 6 + 8, 9]
+    assert calibration.points_of(results).tolist() == [1, 2 + 4, 3 + 5 + 7, 6 + 8, 9]
     # Lost, drawn, won: of the first games 6, 15 and 24, of the second ones 12, 15 and 18.
     assert calibration.by_games(results).num_games == 90
     assert calibration.by_games(results).estimate == pytest.approx(elo_of_score((42 + 30 / 2) / 90))
