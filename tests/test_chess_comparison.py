@@ -69,7 +69,7 @@ def test_a_network_alone_has_a_row_and_a_table_of_its_own(
 def test_networks_are_called_by_their_size_or_name() -> None:
     from results_page.chess import size_of
 
-    assert size_of(NETWORK) == "1 block of 4 channels"
+    assert size_of(NETWORK) == "1 x 4"
     assert size_of("rise-v3.3?policy_planes=76") == "rise-v3.3"
 
 

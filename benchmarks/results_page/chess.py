@@ -8,7 +8,6 @@ from measuring.published import CHESS_ELO, CHESS_HALF_DATA, CHESS_LOSS
 from measuring.record import Row, latest
 
 from moemcts.arena.rating import EloRange
-from moemcts.arena.verdict import format_count
 from moemcts.references import parse_reference
 from results_page import corrections
 from results_page.markdown import arm_name, bounds, origin, table
@@ -18,11 +17,9 @@ PHASES = ("opening", "middlegame", "endgame", "all")
 
 
 def size_of(network: str) -> str:
-    """Returns the size of a residual network in words, or the name of another network."""
+    """Returns the blocks and channels of a residual network, such as `3 x 16`, or the name of another network."""
     name, options = parse_reference(network)
-    if not {"blocks", "channels"} <= options.keys():
-        return name
-    return f"{format_count(int(options['blocks']), 'block')} of {options['channels']} channels"
+    return f"{options['blocks']} x {options['channels']}" if {"blocks", "channels"} <= options.keys() else name
 
 
 def comparisons() -> list[list[Row]]:
@@ -51,25 +48,28 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
             **{phase: "–" if row is None else f"{row['value']:.4f}" for phase, row in losses_by_phase.items()},
             "accuracy": f"{100 * losses[arm, network, 'all']['accuracy']:.1f}",
             "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
-            "searched": _elo(elos.get((scheme, "searched"))),
+            "searched": _elo_and_games(elos.get((scheme, "searched"))),
             "by seed": _elo_by_seed(elos.get((scheme, "searched"))),
-            "raw": _elo(elos.get((scheme, "raw"))),
+            "raw": _elo_and_games(elos.get((scheme, "raw"))),
             "paper Elo": f"{CHESS_ELO[scheme]:+z.1f}" if scheme in CHESS_ELO else "–",
         }
     return cells
 
 
-def _elo(row: Row | None) -> str:
-    if row is None:
-        return "–"
+def _elo_and_games(row: Row | None) -> str:
+    return "–" if row is None else f"{_elo(row)} ({row['games']:,})"
+
+
+def _elo(row: Row) -> str:
+    """Returns the Elo of a match with its interval, and that of these networks alone where there are few seeds."""
     if row["seeds"] == 1:
         elo = elo_range(row)
-        return f"{elo.difference:+z.1f}, of these networks {elo.interval_text} ({row['games']:,})"
+        return f"{elo.difference:+z.1f}, of these networks {elo.interval_text}"
     alone = ""
     if (own := row.get("own_score_interval")) and row["seeds"] in FEW:
         elo = EloRange.of(row["score"], own)
         alone = f", of these networks {bounds((elo.low, elo.high), digits=1)}"
-    return f"{elo_range(row)}{alone} ({row['games']:,})"
+    return f"{elo_range(row)}{alone}"
 
 
 def elo_range(row: Row) -> EloRange:
@@ -191,42 +191,38 @@ def summary(*, least_seeds: int = 1) -> str:
     """
     shown: dict[tuple[str, int, int, str, str], list[str]] = {}
     for rows in comparisons():
-        samples, num_seeds, before = rows[0]["samples_per_pass"], rows[0]["seeds"], rows[0].get("start_samples", 0)
-        game, network = rows[0].get("game", ""), _short_size(rows[0])
-        arms = comparison_cells(rows)
-        of_gates = any(" by " in scheme for scheme in arms)
-        for scheme, cells in arms.items():
+        searched = [row for row in rows if row["kind"] == "searched"]
+        of_gates = any(" by " in row["arm"] for row in searched)
+        for row in searched:
+            scheme, game, network = row["arm"], row.get("game", ""), size_of(row["network"])
+            samples, before = row["samples_per_pass"], row.get("start_samples", 0)
             others = [most + begun for other, most, begun, of, _ in shown if (other, of) == (scheme, game)]
             is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
-            is_new = num_seeds >= least_seeds and (num_seeds > 1 or of_gates or is_more)
-            if scheme != "single" and cells["searched"] != "–" and is_new:
-                seen = f"{in_words(before)}, then {in_words(samples)}" if before else in_words(samples)
-                elo, _, games = cells["searched"].rpartition(" (")
-                arm, _, own_network = scheme.partition(" resnet?")
-                size = _short_size({"network": f"resnet?{own_network}"}) if own_network else network
-                row = [f"`{arm}`", seen, size, str(num_seeds), games.rstrip(")"), elo, cells["paper Elo"]]
-                shown.setdefault((scheme, samples, before, game, network), row)
+            if row["seeds"] < least_seeds or not (row["seeds"] > 1 or of_gates or is_more):
+                continue
+            cells = [
+                f"`{scheme.partition(' resnet?')[0]}`",
+                f"{in_words(before)}, then {in_words(samples)}" if before else in_words(samples),
+                network + (f", {game.partition('planes=')[2]}" if game else ""),
+                str(row["seeds"]),
+                f"{row['games']:,}",
+                _elo(row),
+                f"{CHESS_ELO[scheme]:+z.1f}" if scheme in CHESS_ELO else "–",
+            ]
+            shown.setdefault((scheme, samples, before, game, network), cells)
     ordered = sorted(shown.items(), key=lambda item: -item[0][1] - item[0][2])
     most: dict[str, list[str]] = {}
-    for (scheme, _, before, *_), row in ordered:
+    for (scheme, _, before, *_), cells in ordered:
         # The paper's networks learned from more data than all of these, without a starting network; compare with the
         # largest.
-        if before or row is not most.setdefault(scheme, row):
-            row[-1] = "–"
+        if before or cells is not most.setdefault(scheme, cells):
+            cells[-1] = "–"
     half = ", ".join(f"{elo:+z.1f}" for elo in CHESS_HALF_DATA)
     paper = ["`separated`, all with half of the paper's data", *["–"] * 5, half]
     heads = "chess: scheme | positions | network | seeds | games | Elo over one network, 95 % | the paper"
-    return table(heads, [*(row for _, row in ordered), paper])
+    return table(heads, [*(cells for _, cells in ordered), paper])
 
 
 def in_words(number: int) -> str:
     """Returns a number of positions to three digits, such as `21.8 million`."""
     return f"{number / 1e6:.3g} million" if number >= 1_000_000 else f"{number:,}"
-
-
-def _short_size(row: Row) -> str:
-    """Returns the blocks and channels of a residual network, such as `3 x 16`, and planes other than the usual ones."""
-    name, options = parse_reference(row["network"])
-    size = f"{options['blocks']} x {options['channels']}" if {"blocks", "channels"} <= options.keys() else name
-    planes = row.get("game", "").partition("planes=")[2]
-    return f"{size}, {planes}" if planes else size
