@@ -290,8 +290,8 @@ class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 
     spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(3, 3, 3), max_plies=9)
-    state_type = core.TicTacToeState
-    views_type = core.TicTacToeViews
+    state_type: Any = core.TicTacToeState
+    views_type: Any = core.TicTacToeViews
 
     def initial_state(self, seed: int = 0) -> State:
         return self.state_type.initial()  # type: ignore[no-any-return]
