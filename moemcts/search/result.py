@@ -119,9 +119,13 @@ class SearchResult:
 
 
 def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the Gumbel root's recommendation: the improved policy and the action that remained."""
+    """Returns the Gumbel root's recommendation: the improved policy and the action that remained.
+
+    Actions whose result is proven have that result, not the mean of what was found before the proof.
+    """
     visits, evaluation = raw["visits"].tolist(), float(raw["evaluation"][raw["player"]])
-    logits = gumbels.logits(root, visits, raw["value_sums"].tolist(), raw["priors"].tolist(), evaluation)
+    sums = np.where(raw["proven"], raw["visits"] * raw["proof_values"], raw["value_sums"])
+    logits = gumbels.logits(root, visits, sums.tolist(), raw["priors"].tolist(), evaluation)
     chosen = gumbels.best(noise.tolist(), logits, visits, (~_lost(raw)).tolist())
     return {"improved": gumbels.improved(logits), "chosen": int(raw["actions"][chosen])}
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from searching_for_tests import native_results, searched_alike, varied_trees
@@ -51,6 +51,20 @@ def test_with_the_solver_too_it_is_the_definition(config, seed):  # type: ignore
     game = NativeConnectFour()
     root = game.parse_state("3 2 3 2 4 2")
     searched_alike(game, config.model_copy(update={"solver": True}), seed, root=root)
+
+
+def test_actions_with_a_proof_enter_the_improved_policy_with_its_result() -> None:
+    game = NativeTicTacToe()
+    config = SearchConfig(root="gumbel", simulations=400, value_scale=1.0, solver=True, gumbel_noise=0.0)
+    # Two moves are proven to draw, after playouts of theirs that did not.
+    root = game.parse_state("7 4")
+    (result,) = native_results(game, [(root, 0)], config, UniformEvaluator(game.spec), [3])
+    assert result.proven.sum() == 2
+    drawn = result.improved[result.proven]  # type: ignore[index]
+    assert config.gumbel is not None
+    scale = config.gumbel.value_scale * (config.gumbel.visit_offset + result.visits.max())
+    others = [0.5 * scale * float(value) for value in result.values[~result.proven]]
+    assert drawn == pytest.approx(1 / (2 + sum(math.exp(value) for value in others)))
 
 
 @pytest.mark.parametrize(
