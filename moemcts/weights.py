@@ -176,14 +176,19 @@ def _check_download(folder: Path) -> None:
 
     A process checks each download once.
     """
+    checksums = {}
     for line in read_bytes(folder / CHECKSUMS).decode(errors="replace").splitlines():
         sha256, _, file = line.partition("  ")
-        try:
+        checksums[file] = sha256
+    try:
+        if MANIFEST not in checksums:
+            raise DamagedFile(f"{folder / CHECKSUMS} is damaged: expected a line for {MANIFEST}, found none")
+        for file, sha256 in checksums.items():
             actual = digest(read_bytes(folder / file))
             if actual != sha256:
                 raise DamagedFile(f"{folder / file} is damaged: expected SHA-256 {sha256[:12]}, got {actual[:12]}")
-        except DamagedFile as error:
-            raise DamagedFile(f"{error}; delete {folder} to download it again") from error
+    except DamagedFile as error:
+        raise DamagedFile(f"{error}; delete {folder} to download it again") from error
 
 
 def _listed_files(reference: str, manifest: bytes) -> dict[str, str]:

@@ -178,7 +178,11 @@ def test_downloads_are_bounded_together(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("file", ["manifest.toml", "gate.safetensors", "expert-1.safetensors", weights.CHECKSUMS])
-@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"\xff"), Path.unlink], ids=["other", "lost"])
+@pytest.mark.parametrize(
+    "harm",
+    [lambda path: path.write_bytes(b"\xff"), lambda path: path.write_bytes(b""), Path.unlink],
+    ids=["other", "empty", "lost"],
+)
 def test_every_file_of_a_damaged_download_says_what_to_delete(
     file: str, harm: Callable[[Path], Any], tmp_path: Path
 ) -> None:

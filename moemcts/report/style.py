@@ -84,7 +84,7 @@ def finish(axes: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -
 
 
 def wrap_text(text: str, max_letters: int) -> str:
-    """Wraps text to lines of at most `most` letters.
+    """Wraps text to lines of at most `max_letters` letters.
 
     Breaks at spaces, after commas, where a part of a path or an option begins, and within words longer than a line.
     """
