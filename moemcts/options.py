@@ -16,11 +16,11 @@ from moemcts.errors import UsageError, first_fault, shortened, unknown_name, val
 _TYPE_NAMES = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
 
-def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any] | None:
-    """Returns a factory's keyword arguments with their types, None for an unknown type; None if it takes any keyword.
+def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any]:
+    """Returns a factory's keyword arguments with their types, None for an unknown type.
 
     Parameters with a default that follow the `num_given` positional arguments are included. `**options:
-    Unpack[SomeTypedDict]` stands for the keys of that dictionary.
+    Unpack[SomeTypedDict]` stands for the keys of that dictionary; other `**options` add nothing (`takes_any_option`).
     """
     types: dict[str, Any] = {}
     for position, parameter in enumerate(inspect.signature(make).parameters.values()):
@@ -28,11 +28,16 @@ def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, A
         if parameter.kind is parameter.KEYWORD_ONLY or (has_name and parameter.default is not parameter.empty):
             types[parameter.name] = _annotation(make, parameter)
         elif parameter.kind is parameter.VAR_KEYWORD:
-            unpacked = typing.get_args(_annotation(make, parameter))
-            if not unpacked or not typing.is_typeddict(unpacked[0]):
-                return None
-            types |= typing.get_type_hints(unpacked[0])
+            types |= _unpacked_types(make, parameter)
     return types
+
+
+def takes_any_option(make: Callable[..., Any]) -> bool:
+    """Returns whether a factory has `**options` of any name, whose values are not converted."""
+    parameters = inspect.signature(make).parameters.values()
+    return any(
+        parameter.kind is parameter.VAR_KEYWORD and not _unpacked_types(make, parameter) for parameter in parameters
+    )
 
 
 def signature_problem(make: Callable[..., Any], num_given: int) -> str:
@@ -69,7 +74,8 @@ def checked_options(
     for an unknown option and for a value of a wrong type.
     """
     types = option_types(make, num_given=num_given)
-    return dict(options) if types is None else checked_values(owner, types, options)
+    others = dict.fromkeys(options) if takes_any_option(make) else {}
+    return checked_values(owner, others | types, options)
 
 
 def checked_values(owner: str, types: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,6 +105,12 @@ def error_message(error: Exception) -> str:
     from pydantic import ValidationError
 
     return first_fault(error) if isinstance(error, ValidationError) else str(error)
+
+
+def _unpacked_types(make: Callable[..., Any], parameter: inspect.Parameter) -> dict[str, Any]:
+    """Returns the types that `**options: Unpack[SomeTypedDict]` stands for; empty for other annotations."""
+    unpacked = typing.get_args(_annotation(make, parameter))
+    return typing.get_type_hints(unpacked[0]) if unpacked and typing.is_typeddict(unpacked[0]) else {}
 
 
 def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:

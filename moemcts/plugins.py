@@ -260,7 +260,7 @@ class Plugins:
         opponent = self.default_agent(game) if faced is None else faced
         if (spec.num_players > 2 or spec.utility_sum is None) and not opponent:
             added["num_values"] = spec.num_players
-        missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
+        missing = {key: value for key, value in added.items() if key in accepted and key not in options}
         return extend_reference(reference, missing)
 
     def scheme(self, reference: str) -> Scheme:

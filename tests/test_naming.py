@@ -67,6 +67,16 @@ def test_options_of_other_types_are_named(text: str, line: str) -> None:
         checked_options("thing 'x'", make, parse_reference(text)[1])
 
 
+def test_options_of_any_name_are_taken_beside_those_with_types() -> None:
+    def make_engine(*, nodes: int = 1, **others: object) -> None:
+        pass
+
+    given = parse_reference("x?nodes=1e3&option.Hash=8")[1]
+    assert checked_options("thing 'x'", make_engine, given) == {"nodes": 1000, "option.Hash": 8}
+    with pytest.raises(UsageError, match="expected nodes as whole number, got 'many'"):
+        checked_options("thing 'x'", make_engine, {"nodes": "many"})
+
+
 def test_lists_in_brackets_are_those_of_files() -> None:
     for text in ("[3,4]", "[3, 4]", "3,4"):
         assert parse_value(text) == [3, 4]
@@ -354,6 +364,15 @@ def test_the_depth_of_a_tree_is_no_limit_of_its_search() -> None:
     game, limits = plugins().game("tictactoe"), {"simulations": 3}
     assert with_limits({"depth": 9}, "uct?depth=9", game, limits) == {"depth": 9, **limits}
     assert with_limits({"depth": 2}, "alpha-beta?depth=2", game, limits) == {"depth": 2}
+
+
+def test_engines_that_take_options_of_any_name_take_limits_too() -> None:
+    from moemcts.naming.limits import with_limits
+
+    game, limits = plugins().game("chess"), {"nodes": 7, "simulations": 3}
+    for engine in ("uci", "uci:stockfish"):
+        assert with_limits({"skill": 1}, engine, game, limits) == {"skill": 1, "nodes": 7}
+        assert with_limits({"nodes": 9}, engine, game, limits) == {"nodes": 9}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import numbers
 import shlex
 import shutil
 import threading
@@ -37,8 +36,6 @@ MIN_NODES_PER_SECOND = 5_000.0
 """Nodes per second below which an engine with a node limit counts as hanging."""
 DEPTH_TIMEOUT = 120.0
 """Timeout of an answer in seconds if a depth is given, which does not determine the time."""
-INTEGER_OPTIONS = ("nodes", "depth", "threads", "hash", "processes")
-"""Options that are integers."""
 
 
 class UciAgent:
@@ -278,9 +275,6 @@ def _check_positive(**options: float | None) -> None:
     for name, number in options.items():
         if number is None:
             continue
-        expected, kind = ("a whole number", numbers.Integral) if name in INTEGER_OPTIONS else ("a number", numbers.Real)
-        if not isinstance(number, kind):
-            raise ValueError(f"expected {expected} as {name}, got {number!r}")
         if not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
         # Infinite timeouts are not supported.

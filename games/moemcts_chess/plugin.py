@@ -87,8 +87,8 @@ def register_agents() -> Sequence[Registration]:
         _engine_registration(
             "uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000&option.Contempt=0", VARIANTS
         ),
-        _engine_registration("uci:stockfish", partial(_uci, program="stockfish"), "Stockfish", STOCKFISH),
-        _engine_registration("uci:fairy-stockfish", partial(_uci, program="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
+        _engine_registration("uci:stockfish", partial(_uci, path="stockfish"), "Stockfish", STOCKFISH),
+        _engine_registration("uci:fairy-stockfish", partial(_uci, path="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
     ]
 
 
@@ -220,7 +220,6 @@ def _uci(
     game: Game,
     *,
     path: str | None = None,
-    program: str | None = None,
     variant: str | None = None,
     nodes: int | None = None,
     depth: int | None = None,
@@ -241,21 +240,15 @@ def _uci(
     if movetime is not None:
         if seconds is not None:
             raise UsageError("expected seconds or movetime, which is in milliseconds, got both")
-        # Functions with options of any name have no types that are checked beforehand.
-        if not isinstance(movetime, int):
-            raise UsageError(f"expected a whole number of milliseconds as movetime, got {movetime!r}")
         seconds = movetime / 1000
     unknown = [option for option in options if not option.startswith(OPTION)]
     if unknown:
         parameters = signature(_uci).parameters.values()
         known = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
         raise unknown_name("option of a UCI engine", unknown[0], [*known, f"{OPTION}NAME"])
-    engine = path or program or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
-    if not isinstance(engine, str):
-        raise UsageError(f"expected the path of a program, got {engine!r}")
     return UciAgent(
         game,
-        engine,
+        path or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish"),
         nodes=nodes,
         depth=depth,
         seconds=seconds,

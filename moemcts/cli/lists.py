@@ -10,7 +10,7 @@ import typer
 
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.hooks import format_counts
-from moemcts.options import defaults_of, format_type, option_types
+from moemcts.options import defaults_of, format_type, option_types, takes_any_option
 from moemcts.plugins import plugins
 from moemcts.references import format_value
 from moemcts.registry import Registry
@@ -170,9 +170,8 @@ def _options(make: Callable[..., Any], *, num_given: int) -> list[dict[str, str]
     """Returns the options of a maker with types and defaults."""
     defaults = defaults_of(make)
     types = option_types(make, num_given=num_given)
-    if types is None:
-        return [{"option": "any", "type": "", "default": ""}]
-    return [_option(option, kind, defaults.get(option)) for option, kind in types.items()]
+    rows = [_option(option, kind, defaults.get(option)) for option, kind in types.items()]
+    return [*rows, _option("any", None, None)] if takes_any_option(make) else rows
 
 
 def _option(name: str, kind: Any, default: Any) -> dict[str, str]:

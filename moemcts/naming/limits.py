@@ -58,4 +58,4 @@ def _options_of(name: str, game: Game) -> Collection[str]:
     if not entries.knows(name):
         return ()
     num_given = 2 if entries.is_member(name) else 1
-    return option_types(entries.entry(name).make, num_given=num_given) or ()
+    return option_types(entries.entry(name).make, num_given=num_given)

@@ -106,6 +106,7 @@ def test_a_row_of_a_list_is_a_line_for_who_reads_it_by_a_program(moemcts) -> Non
         (("schemes", "weighted"), ["a", "epochs"]),
         (("networks", "resnet"), ["channels", "blocks", "value_head"]),
         (("agents", "uct"), ["simulations", "c"]),
+        (("agents", "uci:stockfish"), ["nodes", "skill", "processes", "any"]),
         (("agents", "experts"), ["simulations", "routing", "solver", "root", "else"]),
     ],
 )
