@@ -375,6 +375,11 @@ def test_engines_that_take_options_of_any_name_take_limits_too() -> None:
         assert with_limits({"nodes": 9}, engine, game, limits) == {"nodes": 9}
 
 
+def test_a_path_behind_an_agents_name_is_no_folder_of_experts() -> None:
+    with pytest.raises(UsageError, match=r"no agent named 'uci:/bin/cat'; expected one of .*, uci, uci:stockfish"):
+        resolve_agent("uci:/bin/cat", plugins().game("chess"))
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

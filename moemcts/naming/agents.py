@@ -158,7 +158,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
             f"expected an agent, a folder of experts or weights:NAME, got {reference!r}; `moemcts agents` lists agents"
         )
     if not names_experts(reference):
-        if "/" in name and name not in plugins().agents:
+        if "/" in name and not {name, name.partition(":")[0]} & plugins().agents.keys():
             raise UsageError(f"no agent or folder of experts named {name!r}; `moemcts agents` lists the agents")
         agents = plugins().agents.for_game(game.spec.name)
         if name not in agents and f"{name.partition(':')[0]}:" not in agents:
