@@ -60,6 +60,8 @@ def elo_verdict(elo: EloRange, n: int, observations: str) -> str:
     if elo.difference in (low, high):
         # Only wins, or only losses: the difference is given by its bound.
         numbers = f"{'<' if low is None else '>'} {elo.difference:+z.1f} Elo, the only 95 % bound there is"
+    elif low is None and high is None:
+        numbers = f"{elo.difference:+z.1f} Elo, without any 95 % bound"
     else:
         numbers = f"{elo.difference:+z.1f} Elo, 95 % interval {elo.interval_text}"
     return f"{claim}: {numbers}, {n} {observations}"
