@@ -165,7 +165,7 @@ class _OrderedGames:
         self._stop = stop
 
     def add(self, record: GameRecord) -> None:
-        """Adds a game; raises _Decided if a game that is now in order ends the match."""
+        """Adds a game; raises _MatchDecided if a game that is now in order ends the match."""
         self.early[record.index] = record
         while (following := self.early.pop(len(self.in_order), None)) is not None:
             self.in_order.append(following)
