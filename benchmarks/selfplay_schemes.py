@@ -6,7 +6,7 @@
     python benchmarks/selfplay_schemes.py OUT --game antichess --gate lichess --config benchmarks/antichess.toml
         --games 200 --simulations 50 --seed 100 --seeds 12 [--record]
     python benchmarks/selfplay_schemes.py OUT --game connect-four [--config FILE] --arms single gumbel
-        --variant "gumbel search.root=gumbel search.simulations=34 games.full_share=1"
+        --variant "gumbel search.root=gumbel search.noise_fraction=0 search.simulations=34 games.full_share=1"
 
 An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay`; `staged` is the paper's, in which one
 network is trained from generation to generation, and the experts start from it in each (`general_first`). An arm named

@@ -174,16 +174,22 @@ class SearchConfig(Section):
         for name, incompatible in _INCOMPATIBLE.items():
             if name not in active:
                 continue
-            condition = f"with {name}={format_value(active[name])}"
-            hint = f"{name}={format_value(type(self).model_fields[name].default)} does without it"
+            condition, off = f"with {name}={format_value(active[name])}", self._default(name)
             limits, reason = _NEEDS_LIMIT[name]
             if all(getattr(self, limit) is None for limit in limits):
-                raise ValueError(f"expected {' or '.join(limits)} {condition}, which {reason}; {hint}")
+                raise ValueError(f"expected {' or '.join(limits)} {condition}, which {reason}; or set {off}")
             for other, reason in incompatible.items():
                 if other in active:
                     got = f"{other}={format_value(active[other])}"
-                    raise ValueError(f"expected no {other} {condition}, {reason}, got {got}; {hint}")
+                    raise ValueError(
+                        f"expected no {other} {condition}, {reason}, got {got}; set {self._default(other)} or {off}"
+                    )
         return self
+
+    @classmethod
+    def _default(cls, name: str) -> str:
+        """Returns a setting with its default, as it is written in options."""
+        return f"{name}={format_value(cls.model_fields[name].default)}"
 
     def exploration(self, visits: float) -> float:
         """Returns PUCT's factor of the prior at a node with this many visits."""

@@ -156,8 +156,11 @@ def test_an_agent_learns_from_the_improved_policy_and_plays_what_is_left() -> No
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"simulations": None, "seconds": 1.0}, "expected simulations with root=gumbel"),
-        ({"noise_fraction": 0.25}, "expected no noise_fraction with root=gumbel"),
+        ({"simulations": None, "seconds": 1.0}, "expected simulations with root=gumbel, .*; or set root=puct"),
+        (
+            {"noise_fraction": 0.25},
+            "expected no noise_fraction with root=gumbel, .*, got .*; set noise_fraction=0.0 or root=puct",
+        ),
         ({"reuse": True}, "expected no reuse with root=gumbel"),
         ({"q_veto_delta": 0.4}, "expected no q_veto_delta with root=gumbel, .*, got q_veto_delta=0.4"),
         ({"q_value_weight": 1.0}, "expected no q_value_weight with root=gumbel, .*, got q_value_weight=1.0"),
