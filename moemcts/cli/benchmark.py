@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moemcts.cli.options import AllowPrograms
+from moemcts.cli.report import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from moemcts.runs.suite import Unit
 
 SUITE = Path("benchmarks/suite.toml")
-ROWS = "rows.jsonl"
 
 
 def register(app: typer.Typer) -> None:

@@ -13,6 +13,9 @@ from moemcts.errors import UsageError
 if TYPE_CHECKING:
     from moemcts.report.page import Report
 
+ROWS = "rows.jsonl"
+"""The file with the rows of a suite that is done."""
+
 
 def register(app: typer.Typer) -> None:
     app.command(rich_help_panel="Measure")(report)
@@ -32,11 +35,17 @@ def report(
     from moemcts.cli.printing import printable
     from moemcts.report.comparison import comparison
     from moemcts.report.page import write_report
+    from moemcts.runs.config_file import CONFIG
     from moemcts.runs.finishing import rewrite
 
     if len({folder.resolve() for folder in runs}) < len(runs):
         raise UsageError("expected different runs, got one twice")
-    suites = [folder for folder in runs if (folder / "rows.jsonl").exists()]
+    for folder in runs:
+        if not any((folder / file).exists() for file in (CONFIG, ROWS)):
+            raise UsageError(
+                f"expected a run with a {CONFIG}, or a suite that is done, with a {ROWS}, in {folder}, found neither"
+            )
+    suites = [folder for folder in runs if (folder / ROWS).exists()]
     if suites and len(suites) < len(runs):
         raise UsageError("expected runs or suites, got both")
     if out is not None:
@@ -64,5 +73,5 @@ def report(
 def _joined_suites(folders: list[Path]) -> Report:
     from moemcts.report.leaderboard import leaderboard, read_rows
 
-    rows = [row for folder in folders for row in read_rows(folder / "rows.jsonl")]
+    rows = [row for folder in folders for row in read_rows(folder / ROWS)]
     return leaderboard(rows, " and ".join(folder.name for folder in folders))

@@ -125,11 +125,16 @@ def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[U
             "code, or write one"
         )
     tables = read_toml(file)
+    if not tables:
+        raise UsageError(f"{file}: expected a table [{size}] with games, got an empty file")
     if size not in tables:
         raise unknown_name("size of a suite", size, tables)
     if not isinstance(tables[size], Mapping):
         raise UsageError(f"{file}: expected a table [{size}] with games, got {tables[size]!r}")
-    suite_size = validate_tables(tables[size], SuiteSize)
+    try:
+        suite_size = validate_tables(tables[size], SuiteSize)
+    except UsageError as error:
+        raise UsageError(f"{file}, [{size}]: {error}") from None
     units = [Unit(suite_size, game, seed, size) for game in suite_size.games for seed in range(suite_size.seeds)]
     names = [unit.name for unit in units]
     if len(set(names)) < len(names):

@@ -299,6 +299,8 @@ def test_all_budgets_and_routings_are_of_the_same_boards_and_searches(suite: Pat
     ("text", "error"),
     [
         ("tiny = 3", "expected a table [tiny] with games, got 3"),
+        ("", "suite.toml: expected a table [tiny] with games, got an empty file"),
+        (SUITE.replace("budgets", "budget"), "suite.toml, [tiny]: "),
         (SUITE.replace("majority", "majorty"), "tictactoe: no routing named 'majorty'; did you mean 'majority'?"),
     ],
 )
@@ -308,6 +310,14 @@ def test_a_suite_that_is_none_is_one_line(
     (tmp_path / "suite.toml").write_text(text)
     assert command("benchmark", tmp_path / "suite.toml", "--preset", "tiny", monkeypatch=monkeypatch) == 2
     assert error in capsys.readouterr().err
+
+
+def test_a_suite_that_is_not_done_has_no_report_yet(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "out" / "rows.jsonl").unlink()
+    assert command("report", copy / "out", monkeypatch=monkeypatch) == 2
+    assert "or a suite that is done, with a rows.jsonl, in" in capsys.readouterr().err
 
 
 def test_reports_are_written_anew_and_runs_are_compared(
