@@ -101,7 +101,8 @@ Those of every game. `plies` cuts by the length of random games, where `max_plie
 
 ## Agents
 
-Those of every game: `random`, `flat`, `uct`, experts.
+Those of every game: `random`, `flat`, `uct`, experts. Every move goes through Python: [how quick that
+is](../results.md#searches-in-openspiels-games) beside OpenSpiel's own searches in Python and C++.
 
 ## Sources
 
