@@ -16,7 +16,9 @@ from moemcts.runs.experiment.estimate import estimate
 from moemcts.runs.learning import play_games
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.presets import preset_names
+from moemcts.runs.selfplay.run import SelfPlay
 from moemcts.runs.selfplay.settings import SelfPlayConfig, load_preset
+from moemcts.runs.selfplay.settings import preset_names as selfplay_presets
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import open_sources
 from moemcts_chess.plugin import VARIANTS
@@ -141,6 +143,19 @@ def test_games_say_what_untried_moves_are_worth(game: str, preset: str, expected
 def test_presets_come_before_what_games_say(preset: str, expected: str) -> None:
     given = RunArguments(options={"game": "chess"}, preset=preset)
     assert read_settings(given, SelfPlayConfig, load_preset).search.first_play_urgency == expected
+
+
+def test_self_play_can_begin_with_every_preset(tmp_path: Path) -> None:
+    begun = []
+    for game in (name for name in plugins().games if not name.endswith(":")):
+        for preset in selfplay_presets(game):
+            if (values := load_preset(game, preset)) in begun:
+                continue
+            # A backend that is named need not be measured.
+            given = RunArguments(options={"game": game, "games.backend": "torch"}, preset=preset)
+            SelfPlay.prepare(tmp_path / "run", read_settings(given, SelfPlayConfig, load_preset))
+            begun.append(values)
+    assert begun
 
 
 def test_games_may_begin_at_random(tmp_path: Path) -> None:
