@@ -135,7 +135,7 @@ def run(
             typer.echo(report.summary)
 
     started = time.monotonic()
-    resume_hint = f"everything finished is kept. To resume: moemcts run --resume {experiment.folder}"
+    resume_hint = f"everything finished is kept. To resume: {experiment.resume_command}"
     with interruptible(progress, lambda: resume_hint), mirror_to_tensorboard(experiment.folder, is_wanted=tensorboard):
         finish(experiment, progress, print_report)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")

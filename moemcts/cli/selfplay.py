@@ -113,7 +113,7 @@ def selfplay(
         typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
 
     started = time.monotonic()
-    resume_hint = f"everything finished is kept. To resume: moemcts selfplay --resume {run.folder}"
+    resume_hint = f"everything finished is kept. To resume: {run.resume_command}"
     with interruptible(progress, lambda: resume_hint):
         finish(run, progress, print_report)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")

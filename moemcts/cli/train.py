@@ -110,7 +110,7 @@ def train(
         typer.echo(report.summary + "\n")
         typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
 
-    resume_hint = f"everything finished is kept. To resume: moemcts train --resume {training.folder}"
+    resume_hint = f"everything finished is kept. To resume: {training.resume_command}"
     with interruptible(progress, lambda: resume_hint), mirror_to_tensorboard(training.folder, is_wanted=tensorboard):
         finish(training, progress, print_report)
     if not as_json:

@@ -53,7 +53,7 @@ def rewrite(folder: Path, *, allow_programs: bool = False) -> Report:
     run = read(folder, allow_programs=allow_programs)
     with run.locked():
         if run.pending_parts():
-            raise MoemctsError(f"{folder} is not finished yet; resume it: {run.command} --resume {folder}")
+            raise MoemctsError(f"{folder} is not finished yet; resume it: {run.resume_command}")
         report = _REPORTS[type(run)](run)
         write_report(folder / REPORT, report)
         return report

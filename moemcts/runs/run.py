@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -144,7 +145,7 @@ class Run(ABC, Generic[Config]):
             raise UsageError(f"expected a {cls.noun} with a {CONFIG} in {folder}, found none")
         kind = _read_environment(folder).get("kind", cls.kind)
         if kind != cls.kind:
-            raise UsageError(f"{folder} is not a {cls.noun}; resume it: {_COMMANDS.get(kind, kind)} --resume {folder}")
+            raise UsageError(f"{folder} is not a {cls.noun}; resume it: {resume_command(kind, folder)}")
         config: Any = validate(read_toml(folder / CONFIG), cls.config_type)
         if not allow_programs:
             refuse_programs(config, str(folder / CONFIG))
@@ -283,9 +284,9 @@ class Run(ABC, Generic[Config]):
         )
 
     @property
-    def command(self) -> str:
-        """The command that resumes the run, without its arguments."""
-        return _COMMANDS.get(self.kind, self.kind)
+    def resume_command(self) -> str:
+        """The command line that resumes the run."""
+        return resume_command(self.kind, self.folder)
 
     @property
     @abstractmethod
@@ -327,6 +328,11 @@ def kind_of(folder: Path) -> str:
     return str(_read_environment(folder).get("kind", "experiment"))
 
 
+def resume_command(kind: str, folder: Path) -> str:
+    """Returns the command line that resumes a run of a kind."""
+    return f"{_COMMANDS.get(kind, kind)} --resume {shlex.quote(str(folder))}"
+
+
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Returns a description of the settings that differ; empty if none do."""
     changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
@@ -351,8 +357,7 @@ def _check_seed(config: RunConfig) -> None:
 
 def _check_free(folder: Path, noun: str) -> None:
     if (folder / CONFIG).exists():
-        command = _COMMANDS.get(_read_environment(folder).get("kind", ""), _COMMANDS["experiment"])
-        raise UsageError(f"{folder} already holds a run; resume it: {command} --resume {folder}")
+        raise UsageError(f"{folder} already holds a run; resume it: {resume_command(kind_of(folder), folder)}")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"expected a folder for the {noun}, but {folder} is a file")
     if (folder / MANIFEST).exists():

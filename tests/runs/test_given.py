@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import types
 from pathlib import Path
@@ -11,14 +12,14 @@ import pytest
 from runs_for_tests import NETWORK, SMALL, command, edit, experiment
 
 from moemcts.cli.settings import RunArguments, read_settings
-from moemcts.errors import ForeignData, UsageError
+from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.hookspecs import Registration
 from moemcts.learn.data.generation import generate
 from moemcts.learn.data.joining import join
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
-from moemcts.runs.finishing import finish
+from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.programs import program_agent
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import Sources, open_sources
@@ -385,3 +386,14 @@ def test_an_export_finds_the_imported_games_of_its_run(tmp_path: Path) -> None:
     for data, is_found in ((whole, True), (f"{whole}, 20 samples", True), ("another", False)):
         found = _own_dataset(tmp_path / "experts", {"data": data}, game)
         assert (found is not None and found.id == whole) == is_found
+
+
+def test_the_command_that_resumes_a_run_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    folder = tmp_path / "two words; ä"
+    run = experiment(folder)
+    assert run.resume_command == f"moemcts run --resume '{folder}'"
+    told = re.escape(f"resume it: {run.resume_command}")
+    with pytest.raises(MoemctsError, match=told):
+        experiment(folder)
+    with pytest.raises(MoemctsError, match=told):
+        rewrite(folder)

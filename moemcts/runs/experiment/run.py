@@ -141,7 +141,7 @@ class Experiment(Run[ExperimentConfig]):
         alone = [part for part in parts if part.share is None]
         shared = [(part, part.share) for part in parts if part.share is not None]
         total = TotalProgress([part.size for part in (*alone, *(part for part, _ in shared))], advance)
-        hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
+        hint = f"go on with {self.resume_command}, or set workers=1"
         pool = workers(num_processes(self.trainings, alone, self.num_workers), hint=hint)
         pool.map(PartRunner(self), [part.name for part in alone], on_report=total.update, on_done=total.finish)
         all_workers = workers(self.num_workers, hint=hint)

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from moemcts.arena.replays import write_jsonl
+from moemcts.runs.run import resume_command
 from moemcts.runs.selfplay.games import (
     Chunk,
     Speed,
@@ -159,5 +160,5 @@ class Playing:
     @property
     def _hint(self) -> str:
         """What the user can do if a worker has died."""
-        hint = f"go on with moemcts selfplay --resume {self.players.folder}"
+        hint = f"go on with {resume_command('selfplay', self.players.folder)}"
         return hint if self._config.games.ahead else f"{hint}, or set workers=1"
