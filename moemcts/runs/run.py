@@ -146,7 +146,10 @@ class Run(ABC, Generic[Config]):
         kind = _read_environment(folder).get("kind", cls.kind)
         if kind != cls.kind:
             raise UsageError(f"{folder} is not a {cls.noun}; resume it: {resume_command(kind, folder)}")
-        config: Any = validate(read_toml(folder / CONFIG), cls.config_type)
+        try:
+            config: Any = validate(read_toml(folder / CONFIG), cls.config_type)
+        except UsageError as error:
+            raise UsageError(f"{folder / CONFIG}: {error}") from None
         if not allow_programs:
             refuse_programs(config, str(folder / CONFIG))
         return cls(folder, config)

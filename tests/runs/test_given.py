@@ -23,7 +23,7 @@ from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.programs import program_agent
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import Sources, open_sources
-from moemcts.store import read_toml, write_toml
+from moemcts.store import read_toml, write_text, write_toml
 from moemcts.work import workers
 from moemcts.work.progress import NoProgress
 
@@ -397,3 +397,10 @@ def test_the_command_that_resumes_a_run_can_be_pasted_into_a_shell(tmp_path: Pat
         experiment(folder)
     with pytest.raises(MoemctsError, match=told):
         rewrite(folder)
+
+
+def test_an_error_in_the_settings_of_a_run_names_their_file(tmp_path: Path) -> None:
+    folder = experiment(tmp_path / "run").folder
+    write_text(folder / "config.toml", "")
+    with pytest.raises(UsageError, match=re.escape(f"{folder / 'config.toml'}: game is missing")):
+        Experiment.read(folder)
