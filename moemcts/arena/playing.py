@@ -209,8 +209,9 @@ def _parse_record(path: Path, number: int, line: dict[str, Any]) -> GameRecord:
     try:
         return GameRecord.from_json(line)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else error
         raise DamagedFile(
-            f"{path}, line {number}: expected a game, got {error!r}; remove the line to play it again"
+            f"{path}, line {number} is not a game: {reason}; remove the line to play that game again"
         ) from error
 
 

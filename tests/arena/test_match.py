@@ -264,11 +264,11 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match="line 4"):
         small_match(path)
     path.write_text("".join([*lines[:3], '{"index": 1}\n', *lines[4:]]))
-    with pytest.raises(DamagedFile, match="line 4: expected a game"):
+    with pytest.raises(DamagedFile, match="line 4 is not a game: 'plies' is missing; remove the line"):
         small_match(path)
     for index in (None, "1", -1, 1.0, True):
         path.write_text("".join([*lines[:3], json.dumps(json.loads(lines[3]) | {"index": index}) + "\n", *lines[4:]]))
-        with pytest.raises(DamagedFile, match=r"line 4: expected a game, got .*expected index as a whole number"):
+        with pytest.raises(DamagedFile, match="line 4 is not a game: expected index as a whole number"):
             small_match(path)
 
 
@@ -290,7 +290,7 @@ def test_a_game_that_cannot_have_been_played_is_named_with_its_line(harm: dict[s
     small_match(path, num_games=4)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:3], json.dumps(json.loads(lines[3]) | harm) + "\n", *lines[4:]]))
-    with pytest.raises(DamagedFile, match=r"line 4: (illegal actions|expected a game).*; remove the line"):
+    with pytest.raises(DamagedFile, match=r"line 4(: illegal actions| is not a game: ).*; remove the line"):
         small_match(path, num_games=4)
 
 
@@ -439,7 +439,7 @@ def test_returns_that_are_none_are_named_by_line(tmp_path: Path, returns: object
     lines = path.read_text().splitlines(keepends=True)
     lines[3] = json.dumps(json.loads(lines[3]) | {"returns": returns}) + "\n"
     path.write_text("".join(lines))
-    with pytest.raises(DamagedFile, match="line 4: expected a game"):
+    with pytest.raises(DamagedFile, match="line 4 is not a game: "):
         small_match(path)
 
 
