@@ -248,7 +248,7 @@ def import_games(
     if as_json:
         print_json(vars(report))
     else:
-        typer.echo(_format_report(report, out))
+        typer.echo(_format_report(report, split, out))
 
 
 def figures(
@@ -326,9 +326,9 @@ def _load_game(reference: str) -> ChessGame:
     return game
 
 
-def _format_report(report: ImportReport, out: Path) -> str:
+def _format_report(report: ImportReport, split: Split, out: Path) -> str:
     from moemcts.arena.verdict import format_count
-    from moemcts_chess.imports import REJECTION_REASONS
+    from moemcts_chess.imports import REJECTION_REASONS, SPLITS
 
     lines = [
         f"{out}: {format_count(report.num_games, 'game')}, {format_count(report.num_positions, 'position')} "
@@ -338,6 +338,8 @@ def _format_report(report: ImportReport, out: Path) -> str:
         f"  {name}: {format_count(counts['games'], 'game')}, {format_count(counts['positions'], 'position')}"
         for name, counts in report.splits.items()
     ]
+    wanted = (name for name in SPLITS if getattr(split, name, None))
+    lines += [f"  {name}: no games, so there is no {out / name}" for name in wanted if name not in report.splits]
     rejected = ((name, format_count(count, "game")) for name, count in report.rejected.items() if count)
     lines += [f"  left out by {name}: {count} ({REJECTION_REASONS[name]})" for name, count in rejected]
     if report.num_damaged:

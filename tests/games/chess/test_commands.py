@@ -136,6 +136,15 @@ def test_data_import_and_figures_speak_json(tmp_path: Path) -> None:
     assert "paper" in text
 
 
+def test_a_split_that_no_game_belongs_to_is_named(tmp_path: Path) -> None:
+    path, out = tmp_path / "games.pgn", tmp_path / "out"
+    path.write_text(pgn(Date="2013.01.05"))
+    done = moemcts("data", "import", path, "--out", out, "--validation", "2013-02")
+    assert done.returncode == 0, done.stderr
+    assert f"  validation: no games, so there is no {out / 'validation'}\n" in done.stdout
+    assert "test:" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
