@@ -10,7 +10,7 @@ import typer
 
 from moemcts.cli.groups import Group
 from moemcts.cli.lists import Json
-from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.errors import UsageError, unknown_name
 from moemcts.store import check_path
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def fit(
         raise UsageError(f"expected --phases of 2 or more, got {phases}; the gate of one phase is `none`")
     if out.suffix != SAVED_GATE:
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
+    _check_file(out)
     loaded_game = plugins().game(game)
-    _check_file(out, loaded_game)
     chosen_features = _features(features, experts, expert, loaded_game)
     clusters = fit_clusters(
         open_training_samples(data, loaded_game),
@@ -135,25 +135,14 @@ def show(
         typer.echo(f"agreement with {against}, adjusted for chance (adjusted Rand index): {overlap.adjusted_rand:.3f}")
 
 
-def _check_file(path: Path, game: Game) -> None:
-    """Checks that a gate can be written to a file.
-
-    Raises UsageError if the file exists and is not a gate of the game, or if there cannot be a file; MoemctsError if it
-    cannot be written.
-    """
+def _check_file(path: Path) -> None:
+    """Raises UsageError if the file exists or cannot be one, MoemctsError if it is not writable."""
     from moemcts.cli.outputs import check_writable_folder
-    from moemcts.learn.gates.gate_file import GateFile
 
     check_path(path)
-    if path.is_dir():
-        raise UsageError(f"expected a file for the gate, but {path} is a folder; give another --out")
     check_writable_folder(path.parent)
-    if not path.exists():
-        return
-    try:
-        GateFile.read(path, game)
-    except MoemctsError as error:
-        raise UsageError(f"{path} would be overwritten: {error}; give another --out, or remove it") from None
+    if path.exists():
+        raise UsageError(f"expected a new file for the gate, but {path} exists; give another --out, or remove it")
 
 
 def _features(name: str, experts: Path | None, expert: int | None, game: Game) -> Features | None:

@@ -41,22 +41,20 @@ def test_an_empty_folder_is_taken_and_gone_on_in(moemcts, tmp_path: Path, comman
         assert code == 0, error
 
 
-def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_gate_is_written_over_nothing(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     game = plugins().game("tictactoe")
     generate(game, [plugins().agent("random", game)] * 2, 200, seed=1, out=tmp_path / "data", reference="tictactoe")
     save_team(tmp_path / "team")
-    fit = ["gate", "fit", "--game", "tictactoe", "--data", "data", "--phases", 2, "--out"]
-    assert moemcts(*fit, "gate.safetensors")[0] == moemcts(*fit, "gate.safetensors")[0] == 0
-    weights = tmp_path / "team" / "expert-0.safetensors"
-    before = weights.read_bytes()
-    code, _, error = moemcts(*fit, weights)
-    assert code == 2
-    assert f"error: {weights} would be overwritten: {weights} is not a gate file" in error
-    assert weights.read_bytes() == before
     (tmp_path / "folder.safetensors").mkdir()
-    code, _, error = moemcts(*fit, "folder.safetensors")
-    assert code == 2
-    assert "but folder.safetensors is a folder; give another --out" in error
+    fit = ["gate", "fit", "--game", "tictactoe", "--data", "data", "--out"]
+    assert moemcts(*fit, "gate.safetensors", "--phases", 2)[0] == 0
+    for name in ("gate.safetensors", "team/expert-0.safetensors", "folder.safetensors"):
+        path = tmp_path / name
+        before = path.read_bytes() if path.is_file() else None
+        code, _, error = moemcts(*fit, name, "--phases", 3)
+        assert code == 2
+        assert f"error: expected a new file for the gate, but {name} exists; give another --out" in error
+        assert before is None or path.read_bytes() == before
 
 
 def test_where_a_gate_cannot_be_written_is_told_before_it_is_fitted(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
