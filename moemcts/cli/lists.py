@@ -124,7 +124,9 @@ def schemes(name: Name = None, as_json: Json = False) -> None:
 
 def list_plugins(as_json: Json = False) -> None:
     """List the installed plugins, what they register, and the errors of those that do not load."""
-    strays = plugins().unknown_games()
+    strays = dict(plugins().unknown_games())
+    for name, error in plugins().register_commands(typer.Typer(), typer.Typer()).items():
+        strays[name] = [*strays.get(name, []), f"its commands are left out: {error}"]
     infos = [asdict(info) | {"strays": strays.get(info.name, [])} for info in plugins().infos]
     _print_rows(infos if as_json else list(map(_plugin_row, infos)), as_json)
 

@@ -61,6 +61,7 @@ def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
     assert "game 'bare' cannot be made: expected its spec to be a moemcts.game.GameSpec, got None" in done.stdout
     assert "tictactoe" in done.stdout
     listed = {row["name"]: row for row in json.loads(call("plugins", "--json", plugins=tmp_path).stdout)}
+    assert listed["commands"]["strays"] == [f"its commands are left out: {told}"]
     assert listed["leaves"]["error"].startswith("SystemExit: 0 in <module> (leaves_plugin.py:")
     assert listed["misspelled"]["error"].startswith("no hook named 'register_game'; did you mean 'register_games'?")
     assert (listed["unmarked"]["error"], listed["unmarked"]["registers"]) == (None, {})
