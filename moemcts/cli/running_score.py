@@ -68,7 +68,7 @@ class RunningScore:
             # As in the final table, see `records.informative`.
             losses, draws, wins = self._distinct_counts if self._repeats.is_deterministic else self._counts
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
-        seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
+        seats = {name: self._seats[name] for name in self._match.plan.agents if self._seats[name]}
         if self._match.is_solo:
             means = [f"{_short(name)} {self._return_sums[name] / seats[name]:.2f}" for name in seats]
             return f"returns {', '.join(means)}"

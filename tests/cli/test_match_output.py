@@ -87,6 +87,13 @@ def test_progress_shows_the_elo_that_the_table_will_have() -> None:
     assert f"Elo {elo(3, 0, 2)} (3-0-2)" in standing.describe()
 
 
+def test_progress_shows_nothing_of_an_agent_without_a_finished_game() -> None:
+    plan = MatchPlan(game="tictactoe", agents=("random", "uct"), against="flat")
+    standing = RunningScore(Match(plan), say=pytest.fail)
+    standing.add(game_record(0, ("random", "flat"), (1.0, -1.0), focus=0))
+    assert standing.describe() == "wins random 100.0 %, 0 plies"
+
+
 def test_games_that_a_test_stopped_are_said_to_have_too_narrow_an_interval(moemcts) -> None:  # type: ignore[no-untyped-def]
     command = ("match", "--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=40", "--games", 200)
     told = "; the test stopped the games, so the interval is too narrow"
