@@ -165,11 +165,13 @@ def _statistics(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any
 
 
 def _describe(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float) -> str:
+    from moemcts.arena.verdict import format_count
     from moemcts.report.tables import Table
 
     lengths = numbers["lengths"]
     lines = [
-        (f"{name}: " if is_named else "") + f"{numbers['num_samples']:,} samples of {numbers['num_games']:,} games "
+        (f"{name}: " if is_named else "")
+        + f"{format_count(numbers['num_samples'], 'sample')} of {format_count(numbers['num_games'], 'game')} "
         f"of {lengths['shortest']:.0f} to {lengths['longest']:.0f} plies, {lengths['mean']:.1f} on average",
         f"{100 * numbers['repeated']:.1f} % repeat an earlier position, {100 * numbers['searched']:.1f} % have "
         "the visits of a search",

@@ -51,6 +51,13 @@ def test_a_player_alone_wins_nothing(tmp_path: Path) -> None:
     assert f"{20 * found['mean']:.2f}" in told
 
 
+def test_one_sample_of_one_game_is_written_as_one(tmp_path: Path) -> None:
+    game = Savings()
+    play_games(game, [RandomAgent()], 1, seed=0, out=tmp_path / "made")
+    numbers = _statistics(Dataset.open(tmp_path / "made", game), game, [])
+    assert _describe("training", numbers, False, game.spec.score_unit).startswith("1 sample of 1 game of ")
+
+
 def test_datasets_are_joined(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     for seed in (1, 2):
         generate = ["data", "generate", "--game", "tictactoe", "--samples", 40, "--seed", seed, "--out", f"made{seed}"]
