@@ -151,7 +151,7 @@ def _checked_answers(decisions: Sequence[Decision], failures: Mapping[int, Failu
     """Returns one answer per view, with plain numbers; raises ValueError or TypeError for anything else."""
     num_decisions = len(decisions) if isinstance(decisions, Sized) else type(decisions).__name__
     if num_decisions != num_views:
-        raise ValueError(f"expected {num_views} decisions, one per view, got {num_decisions}")
+        raise ValueError(f"expected one decision per view ({num_views}), got {num_decisions}")
     answers = [failures.get(row, decision) for row, decision in enumerate(decisions)]
     for answer in answers:
         if not isinstance(answer, Decision | Failure):

@@ -159,7 +159,7 @@ def test_an_agent_that_answers_too_little_loses() -> None:
             return []
 
     (record,) = play_games(StayOrLeave(2), [Lineup(agents=[Mute(), LeavesAt(9)])])
-    assert record.failure == "mute in seat 0: ValueError: expected 1 decisions, one per view, got 0"
+    assert record.failure == "mute in seat 0: ValueError: expected one decision per view (1), got 0"
     assert record.returns == (-1, 1)
 
 

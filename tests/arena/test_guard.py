@@ -106,7 +106,7 @@ def test_an_agent_that_answers_too_little_loses_and_stops_nothing() -> None:
     for answer, got in (([], "0"), (None, "NoneType"), (Decision(action=0), "Decision")):
         lineups = [Lineup(agents=[RandomAgent(), Mute(answer)], seed=seed) for seed in range(3)]
         for record in play_games(game, lineups):
-            assert record.failure == f"mute in seat 1: ValueError: expected 1 decisions, one per view, got {got}"
+            assert record.failure == f"mute in seat 1: ValueError: expected one decision per view (1), got {got}"
             assert record.returns == (1, -1)
 
 
