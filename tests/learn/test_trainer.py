@@ -213,6 +213,12 @@ def test_a_loss_that_is_no_number_before_anything_is_learned_is_not_put_down_to_
     assert "learning rate" not in str(raised.value)
 
 
+def test_a_first_step_that_breaks_the_weights_is_put_down_to_the_learning_rate(data: Dataset, tmp_path: Path) -> None:
+    settings = config(learning_rate=1e30, optimiser="sgd", validation_interval=1)
+    with pytest.raises(MoemctsError, match=r"at step 1 of \d+ of stage 'all'; lower the learning rate, now 1e\+30"):
+        Trainer(settings).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+
+
 def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data", num_samples=60)
     rare = PlyGate([7], ["usual", "rare"])

@@ -50,7 +50,10 @@ class TrainingData:
 
 
 class _Diverged(Exception):
-    """The loss or a weight is not finite, or the held-out loss has spiked: the reason, and the step."""
+    """The loss or a weight is not finite, or the held-out loss has spiked.
+
+    The reason, the step, and how many steps had changed the weights by then.
+    """
 
 
 class StageRun:
@@ -181,14 +184,14 @@ class StageRun:
         first = self._state.step - self._learner.num_pending
         for i, numbers in enumerate(self._learner.pop_losses(), 1):
             if not math.isfinite(numbers["loss"]):
-                raise _Diverged(f"the loss is {numbers['loss']}", first + i)
+                raise _Diverged(f"the loss is {numbers['loss']}", first + i, first + i - 1)
             self._state.sums.add(numbers)
             self.loss = numbers["loss"] / numbers["weight"]
 
     def _check_weights(self) -> None:
         self._check_losses()
         if not all(bool(parameter.isfinite().all()) for parameter in self._network.parameters()):
-            raise _Diverged("a weight is not a number", self._state.step)
+            raise _Diverged("a weight is not a number", self._state.step, self._state.step)
 
     def _is_measurement_due(self, step: int) -> bool:
         return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps
@@ -209,7 +212,7 @@ class StageRun:
             loss, spike = held_out["loss"], self.config.spike
             is_jump = before and spike and math.isfinite(loss)
             jump = f", more than {spike:g} times the {before:.4g} before," if is_jump else ""
-            raise _Diverged(f"the held-out loss is {loss:.4g}{jump}", self._state.step)
+            raise _Diverged(f"the held-out loss is {loss:.4g}{jump}", self._state.step, self._state.step)
         self._state.sums = Sums()
         best = self._state.best and self._state.best["validation"]
         if self.config.keep == "last" or not best or (held_out and held_out["loss"] < best["loss"]):
@@ -255,7 +258,7 @@ class StageRun:
             self._timings.append({**head, "step": self._state.step, **self._speed.rates()})
         self._speed = Speed()
 
-    def _roll_back(self, reason: str, step: int) -> None:
+    def _roll_back(self, reason: str, step: int, num_changes: int) -> None:
         """Restores the state of the last good measurement; the batches after it come in another order.
 
         Raises MoemctsError if there is none, or if this has happened too often.
@@ -264,8 +267,8 @@ class StageRun:
         if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
             often = f" after going back {num_returns} times" if num_returns else ""
             raise MoemctsError(
-                f"{reason} at step {step} of {self.num_steps} of stage {self.name!r}{often}; {self._advice(step)}; "
-                f"what was learned until the last saved state is kept in {self._folder}"
+                f"{reason} at step {step} of {self.num_steps} of stage {self.name!r}{often}; "
+                f"{self._advice(num_changes)}; what was learned until the last saved state is kept in {self._folder}"
             )
         returns = self._state.monitor.returns
         self._restore(GOOD)
@@ -273,9 +276,9 @@ class StageRun:
         self._state.monitor.returns = [*returns, self._state.step]
         self._save(RESUME)
 
-    def _advice(self, step: int) -> str:
-        """Returns advice for a loss that was found at a step not to be finite."""
-        if step == 1:
+    def _advice(self, num_changes: int) -> str:
+        """Returns advice for a loss that is not finite after so many changes of the weights."""
+        if num_changes == 0:
             return (
                 "no step had changed the weights: what the network sees, or what it begins with, is no number; "
                 "`moemcts check` looks at the game's observations"
