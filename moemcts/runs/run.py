@@ -360,7 +360,8 @@ def _check_seed(config: RunConfig) -> None:
 
 def _check_free(folder: Path, noun: str) -> None:
     if (folder / CONFIG).exists():
-        raise UsageError(f"{folder} already holds a run; resume it: {resume_command(kind_of(folder), folder)}")
+        command = resume_command(kind_of(folder), folder)
+        raise UsageError(f"{folder} already holds a run; resume it: {command}, or begin another in another folder")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"expected a folder for the {noun}, but {folder} is a file")
     if (folder / MANIFEST).exists():

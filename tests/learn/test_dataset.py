@@ -113,7 +113,7 @@ def test_a_part_knows_the_phases_of_its_rows(data: Dataset) -> None:
 
 def test_one_game_cannot_be_split(tmp_path: Path) -> None:
     data = make_data(tmp_path, num_samples=4)
-    with pytest.raises(MoemctsError, match="expected at least 2, got 1"):
+    with pytest.raises(MoemctsError, match="expected at least 2, got 1; learn from more samples, or name a dataset"):
         data.split(0.5, 0)
 
 

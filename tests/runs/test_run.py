@@ -437,7 +437,7 @@ def test_who_comes_second_overwrites_nothing(tmp_path: Path) -> None:
     first, second = (Experiment.prepare(tmp_path / "run", config.model_copy(update={"seed": seed})) for seed in (1, 2))
     first.write()
     written = (tmp_path / "run" / "config.toml").read_bytes()
-    with pytest.raises(UsageError, match="already holds a run"):
+    with pytest.raises(UsageError, match=r"already holds a run; resume it: .*, or begin another in another folder"):
         second.write()
     with exclusive(tmp_path / "other"), pytest.raises(MoemctsError, match="is in use by process"):
         experiment(tmp_path / "other")

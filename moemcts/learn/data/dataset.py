@@ -144,7 +144,10 @@ class Dataset:
         """
         games = np.unique(self.games())
         if len(games) < 2:
-            raise MoemctsError(f"cannot hold out games for validation: expected at least 2, got {len(games)}")
+            raise MoemctsError(
+                f"cannot hold out games for validation: expected at least 2, got {len(games)}; learn from more "
+                "samples, or name a dataset for validation"
+            )
         num_held_out = min(max(round(fraction * len(games)), 1), len(games) - 1)
         held_out = np.random.default_rng((seed, len(games))).permutation(games)[:num_held_out]
         is_held_out = np.isin(self.games(), held_out)
