@@ -35,7 +35,8 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     Raises MoemctsError if it cannot be written, for example because the disk is full; the old file is kept then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    # Not by `with_name`, which refuses a path without a name, such as `.`.
+    temporary = path.parent / f".{path.name}.{os.getpid()}-{threading.get_ident()}.part"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:

@@ -56,6 +56,14 @@ def test_what_killed_writers_left_is_cleared_at_the_next_start_and_nothing_else(
         assert all(path.exists() for path in [*ours, running / "shard"])
 
 
+def test_a_folder_is_not_written_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path("."), tmp_path):
+        with pytest.raises(MoemctsError, match="cannot write"):
+            write_text(folder, "text")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["x" * 300, "\udcff", "a\0b"], ids=["too long", "no UTF-8", "no name"])
 def test_a_name_that_no_file_can_have_is_one_line(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="choose another name"):
