@@ -208,11 +208,13 @@ def _check_scheme(scheme: Scheme, gates: Iterable[str], gate_of: Callable[[str],
 
 
 def _print_laws(check: _Check) -> None:
+    from moemcts.arena.verdict import format_count
+
     for law in _guarded(check.kind, check.name, check.run):
         if law.not_checked:
             typer.echo(f"  not checked: {law.name}: {law.not_checked}")
         else:
-            typer.echo(f"  ok  {law.name} ({law.num_cases} cases)")
+            typer.echo(f"  ok  {law.name} ({format_count(law.num_cases, 'case')})")
 
 
 def _guarded(kind: str, name: str, run: Callable[[], Result]) -> Result:

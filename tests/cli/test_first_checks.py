@@ -262,7 +262,7 @@ def test_check_looks_at_schemes_that_are_named(moemcts) -> None:  # type: ignore
     assert code == 0
     first, second = out.partition("scheme staged\n")[2].split("scheme mixture\n")
     assert "ok  stages are the same whenever they are asked for (" in first
-    assert second == "  ok  the cost is a number of passes above zero (1 cases)\n"
+    assert second == "  ok  the cost is a number of passes above zero (1 case)\n"
     code, out, error = moemcts("check", "tictactoe", "--games", "1", "--scheme", "stagd")
     assert (code, out) == (2, "")
     assert "no scheme named 'stagd'; did you mean 'staged'?" in error
