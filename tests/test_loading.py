@@ -47,6 +47,21 @@ def test_a_users_script_plays_five_games() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["chess", "antichess"])
+def test_experts_play_positions_of_the_game_with_other_planes(name: str) -> None:
+    agent = moemcts.load(f"weights:{name}?simulations=8&backend=torch")
+    played = moemcts.make(name)
+    assert played.spec.observation_shape != agent.game.spec.observation_shape
+    mine, its = (agent.play(game.initial_state()) for game in (played, agent.game))
+    assert (mine.action, mine.value) == (its.action, its.value)
+
+
+def test_positions_of_another_variant_are_refused() -> None:
+    agent = moemcts.load("weights:chess?simulations=8&backend=torch")
+    with pytest.raises(ValueError, match="expected positions of chess with the policy map chess, got atomic"):
+        agent.play(moemcts.make("atomic").initial_state())
+
+
 def test_equal_seeds_play_equal_games() -> None:
     game = moemcts.make("tictactoe")
     state = game.initial_state()

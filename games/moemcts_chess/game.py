@@ -112,7 +112,11 @@ class ChessGame(Game[core.ChessState]):
         return (self._mirror(),) if self.variant in WITHOUT_CASTLING else ()
 
     def views(self, pairs: Sequence[tuple[core.ChessState, Player]]) -> core.ChessViews:
-        return core.ChessViews([(state, int(player)) for state, player in pairs])
+        """Returns the views with this game's planes, also of states that were made for others.
+
+        Raises ValueError for states of another variant or policy map.
+        """
+        return core.ChessViews([(state, int(player)) for state, player in pairs]).encoded_as(self.rules)
 
     def pack(self, states: Sequence[core.ChessState]) -> Packed:
         """Returns 80 bytes per position, plus 8 for each position that it could still repeat."""

@@ -10,6 +10,7 @@ use shakmaty::{Color, Move, Position, Square};
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
 use crate::moves::with_legal_moves;
 use crate::outcome::{self, End, Termination};
+use crate::planes::PlaneSet;
 use crate::policy::{self, View};
 use crate::seen::Seen;
 use crate::variant::{Rules, Variant};
@@ -80,6 +81,12 @@ impl Chess {
 
     pub fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// Returns the same position as networks with other planes see it.
+    pub fn with_planes(mut self, planes: &'static PlaneSet) -> Self {
+        self.rules.planes = planes;
+        self
     }
 
     pub fn variant(&self) -> &'static Variant {

@@ -109,11 +109,15 @@ impl ChessState {
 
     /// Returns the Chess960 start position of a Scharnagl number below 960.
     #[staticmethod]
-    fn chess960(rules: &ChessRules, number: u32) -> PyResult<Self> {
-        if !rules.0.variant.is_960() || number >= start::NUM_CHESS960 {
-            return Err(PyValueError::new_err(format!("expected chess960 and a number below 960, got {number}")));
-        }
-        Ok(Self(Chess::from_position(start::chess960(number), rules.0)))
+    fn chess960(rules: &ChessRules, number: i64) -> PyResult<Self> {
+        let valid = u32::try_from(number).ok().filter(|&valid| valid < start::NUM_CHESS960 && rules.0.variant.is_960());
+        let Some(valid) = valid else {
+            let variant = rules.0.variant.name;
+            return Err(PyValueError::new_err(format!(
+                "expected chess960 and a number from 0 to 959, got {variant} and {number}"
+            )));
+        };
+        Ok(Self(Chess::from_position(start::chess960(valid), rules.0)))
     }
 
     /// Returns the position of a FEN, with or without its history.
@@ -214,6 +218,24 @@ impl ChessState {
 
 #[pymethods]
 impl ChessViews {
+    /// Returns the same views with the planes of `rules`; raises ValueError if their variant or policy map differs.
+    fn encoded_as<'py>(slf: Bound<'py, Self>, rules: &ChessRules) -> PyResult<Bound<'py, Self>> {
+        let (views, wanted) = (&slf.get().0, &rules.0);
+        // All views of a batch have the same rules.
+        let Some(got) = views.first().map(|(state, _)| state.rules()) else { return Ok(slf) };
+        if got.variant.id != wanted.variant.id || got.policy != wanted.policy {
+            return Err(PyValueError::new_err(format!(
+                "expected positions of {} with the policy map {}, got {} with {}",
+                wanted.variant.name, wanted.policy.name, got.variant.name, got.policy.name
+            )));
+        }
+        if got.planes == wanted.planes {
+            return Ok(slf);
+        }
+        let encoded = views.iter().map(|(state, player)| (state.clone().with_planes(wanted.planes), *player));
+        Bound::new(slf.py(), Self(encoded.collect()))
+    }
+
     /// Returns the static evaluation of each position for its viewer, in centipawns, `[N]`.
     pub fn glance<'py>(&self, py: Python<'py>) -> IntegerArray<'py> {
         let score = |(state, viewer): &(Chess, usize)| {

@@ -288,5 +288,7 @@ def test_wrong_options_are_refused() -> None:
     state = ChessGame("chess").initial_state()
     with pytest.raises(ValueError, match="expected a legal action"):
         state.play([0])
-    with pytest.raises(ValueError, match="expected chess960 and a number below 960"):
-        ChessGame("chess960").chess960(960)
+    for variant, number in (("chess960", 960), ("chess960", -1), ("chess", 518)):
+        error = f"expected chess960 and a number from 0 to 959, got {variant} and {number}"
+        with pytest.raises(ValueError, match=error):
+            ChessGame(variant).chess960(number)
