@@ -253,7 +253,7 @@ def import_games(
 
 def figures(
     data: Annotated[Path, typer.Option(help="A dataset, or an import with its splits.")],
-    game: GameOption = "chess",
+    game: Annotated[str | None, typer.Option(help="The game, if it is not the one that the dataset names.")] = None,
     gate: Annotated[str, typer.Option(help="A gate of the game.")] = "lichess",
     out: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
     as_json: Json = False,
@@ -262,12 +262,14 @@ def figures(
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_output_folder
     from moemcts.plugins import plugins
-    from moemcts_chess.statistics import collect, read_datasets
+    from moemcts.store import MANIFEST, read_toml
+    from moemcts_chess.statistics import collect, dataset_folders, read_datasets
 
     if out is not None:
         check_output_folder(out, "figures", marks=[STATISTICS_FILE])
-    chess_game = _load_game(game)
-    statistics = collect(read_datasets(data, chess_game), chess_game, plugins().gate(gate, chess_game))
+    folders = dataset_folders(data)
+    chess_game = _load_game(game or str(read_toml(folders[0] / MANIFEST).get("game", "")))
+    statistics = collect(read_datasets(folders, chess_game), chess_game, plugins().gate(gate, chess_game))
     summary = statistics.summary()
     if out is not None:
         from moemcts.store import write_json
@@ -279,7 +281,7 @@ def figures(
     if as_json:
         print_json(summary)
     else:
-        _print_statistics(summary, is_paper=gate == "lichess" and game.partition("?")[0] == "chess")
+        _print_statistics(summary, is_paper=gate == "lichess" and chess_game.variant == "chess")
 
 
 def _import_with_progress(

@@ -84,6 +84,7 @@ def _first_moves(statistics: Statistics, axes: Axes) -> tuple[str, str]:
         axes.hist(moves, bins=np.arange(0.5, MAX_MOVE).tolist(), alpha=0.6, label=name, color=colour)
         _mean_line(axes, moves, name, colour)
     axes.set_xlim(1, LAST_MOVE)
+    axes.locator_params(axis="y", integer=True)
     return "first move of the phase", "games"
 
 

@@ -14,6 +14,7 @@ from moemcts.errors import UsageError
 from moemcts.game import Game, IntArray, Packed
 from moemcts.gates import PhaseGate
 from moemcts.native import core
+from moemcts.store import MANIFEST
 
 if TYPE_CHECKING:
     from moemcts.learn.data.records import Records
@@ -79,7 +80,9 @@ class Statistics:
                 name: _mean_and_deviation(moves) for name, moves in zip(names, self.first_moves, strict=True)
             },
             "results": {
-                name: _shares(results, int(results.sum())) for name, results in zip(names, self.results, strict=True)
+                # Empty for a phase that no game reaches.
+                name: _shares(results, int(results.sum())) if results.any() else []
+                for name, results in zip(names, self.results, strict=True)
             },
             "share of games that go back": round(float((self.returns > 0).mean()), 4),
             "returns per game": round(float(self.returns.mean()), 4),
@@ -88,18 +91,19 @@ class Statistics:
         }
 
 
-def read_datasets(folder: Path, game: Game) -> list[Records]:
-    """Returns the shards of a dataset, or of all splits of an import, regardless of its planes.
-
-    Raises UsageError if there is none.
-    """
-    from moemcts.learn.data.shards import read_shards
-    from moemcts.runs.sources import game_of_dataset
-    from moemcts.store import MANIFEST
-
+def dataset_folders(folder: Path) -> list[Path]:
+    """Returns the folder of a dataset, or those of all splits of an import; raises UsageError if there is none."""
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders:
         raise UsageError(f"expected a dataset in {folder}, found no {MANIFEST}")
+    return folders
+
+
+def read_datasets(folders: Iterable[Path], game: Game) -> list[Records]:
+    """Returns the shards of datasets of a game, regardless of their planes."""
+    from moemcts.learn.data.shards import read_shards
+    from moemcts.runs.sources import game_of_dataset
+
     shards: list[Records] = []
     for dataset in folders:
         shards += read_shards(dataset, game_of_dataset(dataset, game))[1]

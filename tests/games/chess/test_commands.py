@@ -68,6 +68,7 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (("analyze", "--game", "tictactoe_"), 2, "no game named"),
         (("analyze", "--game", "pommerman"), 2, "expected a game of the chess family"),
         (("analyze", "--game", "chess?planes=v7"), 2, "no plane set named"),
+        (("analyze", "--svg", "."), 1, "cannot write .: "),
         (("data", "import", "no.pgn", "--out", "OUT"), 2, "cannot read no.pgn: No such file"),
         (("data", "import", "tests", "--out", "OUT"), 2, "cannot read tests: Is a directory"),
         (("data", "import", "no.pgn", "--out", "OUT", "--result", "2-0"), 2, "expected a result 1-0"),
@@ -143,6 +144,23 @@ def test_a_split_that_no_game_belongs_to_is_named(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"  validation: no games, so there is no {out / 'validation'}\n" in done.stdout
     assert "test:" not in done.stdout
+
+
+def test_figures_are_of_the_game_of_their_dataset(tmp_path: Path) -> None:
+    (tmp_path / "games.pgn").write_text(pgn("1. e4 e5 1-0", Variant="Crazyhouse"))
+    data = tmp_path / "out"
+    done = moemcts("data", "import", tmp_path / "games.pgn", "--game", "crazyhouse", "--out", data)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(moemcts("data", "figures", "--data", data, "--json").stdout)
+    assert summary["results"] == {"opening": [1, 0, 0], "middlegame": [], "endgame": []}
+    text = moemcts("data", "figures", "--data", data).stdout
+    assert "paper" not in text, "it has no numbers of this game"
+    assert next(line for line in text.splitlines() if line.startswith("results")).split() == [
+        "results", "1", "/", "0", "/", "0", "–", "–",
+    ]  # fmt: skip
+    mistaken = moemcts("data", "figures", "--data", data, "--game", "chess")
+    assert mistaken.returncode != 0
+    assert "was made for crazyhouse" in mistaken.stderr
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from moemcts.report.style import phase_colour
 from moemcts_chess.game import ChessGame
 from moemcts_chess.gates import LichessGate, MaterialGate
 from moemcts_chess.imports import Filter, ImportReport, MonthSplit, RandomSplit, import_pgn
-from moemcts_chess.statistics import collect, read_datasets
+from moemcts_chess.statistics import collect, dataset_folders, read_datasets
 
 COMPRESSIONS = (bytes, gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress)
 COMPRESSION_NAMES = ("plain", "gz", "bz2", "zst")
@@ -251,7 +251,7 @@ def test_variants_are_imported_by_their_tag(variant: str, moves: str, tmp_path: 
 def test_statistics_count_phases_and_returns(tmp_path: Path) -> None:
     imported(tmp_path, random_pgn(60), split=RandomSplit(0.2))
     game = ChessGame("chess")
-    statistics = collect(read_datasets(tmp_path / "out", game), game, LichessGate())
+    statistics = collect(read_datasets(dataset_folders(tmp_path / "out"), game), game, LichessGate())
     summary = statistics.summary()
     assert summary["games"] == 60
     assert sum(summary["share of positions"].values()) == pytest.approx(1, abs=1e-3)
@@ -263,9 +263,9 @@ def test_statistics_count_phases_and_returns(tmp_path: Path) -> None:
     assert statistics.positions.sum(axis=1).tolist() == expected["phases"]
     assert sorted(statistics.returns.tolist()) == sorted(expected["returns"])
     other = ChessGame("chess", planes="v1")
-    assert collect(read_datasets(tmp_path / "out", other), other, LichessGate()).summary() == summary
+    assert collect(read_datasets(dataset_folders(tmp_path / "out"), other), other, LichessGate()).summary() == summary
     with pytest.raises(MoemctsError, match="expected a dataset"):
-        read_datasets(tmp_path, game)
+        dataset_folders(tmp_path)
 
 
 def _independent(text: str) -> dict[str, object]:
@@ -288,7 +288,7 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
 
     imported(tmp_path, random_pgn(5))
     game = ChessGame("chess")
-    statistics = collect(read_datasets(tmp_path / "out", game), game, LichessGate())
+    statistics = collect(read_datasets(dataset_folders(tmp_path / "out"), game), game, LichessGate())
     files = plot(statistics, tmp_path / "figures")
     assert len(files) == 8
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in files)
@@ -300,9 +300,10 @@ def test_all_phases_are_drawn_in_their_colours(tmp_path: Path) -> None:
     imported(tmp_path, random_pgn(5))
     game = ChessGame("chess")
     gate = MaterialGate((60, 64, 68, 72, 74, 76))
-    statistics = collect(read_datasets(tmp_path / "out", game), game, gate)
+    statistics = collect(read_datasets(dataset_folders(tmp_path / "out"), game), game, gate)
     (axes,) = draw_figure(statistics, "first moves").axes
     assert axes.get_title(loc="left") == f"First moves, {statistics.num_games} games"
+    assert all(tick.is_integer() for tick in axes.get_yticks()), "games are counted"
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == list(gate.phase_names[1:])
