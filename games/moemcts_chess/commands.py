@@ -100,8 +100,10 @@ def annotate_games(
     from moemcts_chess.openings import quiet_builder, read_games
     from moemcts_chess.pgn import format_pgn
 
-    # The games were played to their end, however long they are.
-    chess_game = _load_game(extend_reference(game, {"max_plies": MAX_PLIES}) if "max_plies" not in game else game)
+    chess_game = _load_game(game)
+    if "max_plies" not in game:
+        # The games were played to their end, however long they are.
+        chess_game = _load_game(extend_reference(game, {"max_plies": MAX_PLIES}))
     if out.exists():
         raise UsageError(f"expected a new file, got --out {out}, which exists")
     if not (reference := agent or default_weights(chess_game)):

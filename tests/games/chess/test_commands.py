@@ -67,6 +67,7 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (("analyze", "--fen", "nonsense"), 2, "expected a FEN, got"),
         (("analyze", "--game", "tictactoe_"), 2, "no game named"),
         (("analyze", "--game", "pommerman"), 2, "expected a game of the chess family"),
+        (("annotate", "no.pgn", "--game", "pommerman", "--out", "OUT"), 2, "expected a game of the chess family"),
         (("analyze", "--game", "chess?planes=v7"), 2, "no plane set named"),
         (("analyze", "--svg", "."), 1, "cannot write .: "),
         (("data", "import", "no.pgn", "--out", "OUT"), 2, "cannot read no.pgn: No such file"),
