@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use moemcts_chess::pgn::{read_games, Chunk, Chunks, Filter, Games, Importer, Rejection};
 use moemcts_chess::variant::{Rules, Variant};
@@ -117,6 +118,25 @@ fn a_game_counts_as_far_as_the_rules_let_it_go_on() {
     let shuffle = "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. e4 e5 1/2-1/2\n";
     let games = read(shuffle, "chess", Filter::default());
     assert_eq!((games.games.len(), games.actions.len()), (1, 8));
+}
+
+#[test]
+fn a_game_or_a_line_of_any_length_is_read_in_one_pass() {
+    let started = Instant::now();
+    let games = read(&format!("{}1-0\n", "Nf3 Nf6 Ng1 Ng8 ".repeat(100_000)), "chess", Filter::default());
+    assert_eq!((games.games.len(), games.actions.len()), (1, 8));
+    let games = read(&format!("{}\n\n{GAME}", "[A \"".repeat(1_000_000)), "chess", Filter::default());
+    assert_eq!((games.games.len(), games.damaged.len()), (1, 0));
+    // Seconds; if every move looked through all before it, or every tag through all of its line, minutes each.
+    assert!(started.elapsed() < Duration::from_secs(40));
+}
+
+#[test]
+fn a_tag_that_ends_with_a_backslash_ends_with_its_line() {
+    let bad = GAME.replace("\"a\"]", "\"a\\");
+    let games = read(&format!("{bad}{GAME}"), "chess", Filter::default());
+    assert_eq!((games.games.len(), games.actions.len()), (2, 8));
+    assert_eq!(games.games[0].date, 20170531);
 }
 
 #[test]

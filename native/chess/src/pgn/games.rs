@@ -117,7 +117,10 @@ fn read_game(
                     ReadResult::Damaged(format!("illegal move {}{text}", state.position_number()))
                 })?;
                 is_over |= state.is_over();
-                if !is_over {
+                if is_over {
+                    // Its history counts no more, and may be of any length: every move would look through all of it.
+                    state = Chess::from_position(state.position().clone(), rules);
+                } else {
                     games.positions.extend_from_slice(&Compact::of(&state).to_bytes());
                     games.actions.push(state.action(m) as u16);
                     plies += 1;

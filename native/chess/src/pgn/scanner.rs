@@ -65,15 +65,14 @@ impl<'a> Scanner<'a> {
     /// Returns the next tag, name and value, or None at the movetext.
     pub fn tag(&mut self) -> Option<(&'a [u8], Cow<'a, str>)> {
         while !self.ended && self.peek() == Some(b'[') {
-            let line_end = memchr(b'\n', &self.text[self.at..]).map_or(self.text.len(), |len| self.at + len);
-            let inside = &self.text[self.at + 1..line_end];
-            let tag = memchr2(b'"', b']', inside).filter(|&i| inside[i] == b'"').map(|quote| {
-                let (value, len) = read_quoted(&inside[quote + 1..]);
+            let rest = &self.text[self.at + 1..];
+            let tag = memchr3(b'"', b']', b'\n', rest).filter(|&i| rest[i] == b'"').map(|quote| {
+                let (value, len) = read_quoted(&rest[quote + 1..]);
                 self.at += quote + 2 + len;
-                (inside[..quote].trim_ascii(), value)
+                (rest[..quote].trim_ascii(), value)
             });
             if tag.is_none() {
-                self.at = line_end;
+                self.skip_to_line_end();
             }
             self.finish_tag();
             if tag.is_some() {
@@ -200,18 +199,21 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns the text up to a closing quote, or all of it without one, and its length in the source.
+/// Returns the text up to a closing quote, or to the end of the line without one, and its length in the source.
 fn read_quoted(text: &[u8]) -> (Cow<'_, str>, usize) {
     let mut end = 0;
-    while let Some(len) = memchr2(b'"', b'\\', &text[end..]) {
-        end += len;
-        if text[end] == b'"' {
-            let value = String::from_utf8_lossy(&text[..end]);
-            return (if value.contains('\\') { unescape(&value).into() } else { value }, end + 1);
+    loop {
+        end += memchr3(b'"', b'\\', b'\n', &text[end..]).unwrap_or(text.len() - end);
+        match text[end..] {
+            [b'"', ..] => {
+                let value = String::from_utf8_lossy(&text[..end]);
+                return (if value.contains('\\') { unescape(&value).into() } else { value }, end + 1);
+            }
+            [b'\\', b'\n', ..] | [b'\\'] => end += 1,
+            [b'\\', ..] => end += 2,
+            _ => return (String::from_utf8_lossy(text[..end].trim_ascii_end()), end),
         }
-        end = (end + 2).min(text.len());
     }
-    (String::from_utf8_lossy(text.trim_ascii_end()), text.len())
 }
 
 fn unescape(value: &str) -> String {
