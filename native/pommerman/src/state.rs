@@ -152,8 +152,8 @@ impl State {
             }
             occupied |= bit(agent.cell);
         }
-        if let Some(cell) = iter(self.bomb_cells() & self.static_cells()).next() {
-            return Err(format!("expected bombs on free cells, got one at cell {cell}"));
+        if let Some(cell) = iter((self.bomb_cells() | self.flame_cells()) & self.static_cells()).next() {
+            return Err(format!("expected bombs and flames on free cells, got one at cell {cell}"));
         }
         let hidden = self.hidden[0] | self.hidden[1] | self.hidden[2];
         match iter(hidden & self.static_cells() & !self.wood).next() {

@@ -67,6 +67,7 @@ fn damaged_records_are_errors_and_never_panic() {
                 damaged.step(actions);
             }
             damaged.to_text();
+            assert_eq!(State::unpack(&damaged.pack()).as_ref(), Ok(&damaged));
         }
     });
 }
