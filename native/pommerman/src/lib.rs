@@ -44,9 +44,6 @@ pub const LEFT: u8 = 3;
 pub const RIGHT: u8 = 4;
 pub const BOMB: u8 = 5;
 
-/// The names of the actions, by number.
-pub const ACTION_NAMES: [&str; NUM_ACTIONS] = ["stop", "up", "down", "left", "right", "bomb"];
-
 /// The values of cells of the reference's board.
 pub mod item {
     pub const PASSAGE: u8 = 0;

@@ -12,17 +12,13 @@
 //! ```
 
 use crate::geometry::{has, iter, MAX_CELLS};
-use crate::state::{Agent, Bomb, Parts, State, MAX_BOMBS};
+use crate::state::{Agent, Bomb, Parts, State};
 use crate::variant::{GameType, Rules};
 use crate::{item, MAX_PLAYERS};
 
 const VERSION: u8 = 1;
-const HEADER: usize = 11;
 const TIMEOUT_IS_LOSS: u8 = 0x40;
 const OVER: u8 = 0x80;
-
-/// An upper bound on the length of a record.
-pub const MAX_BYTES: usize = HEADER + 3 * MAX_PLAYERS + MAX_CELLS.div_ceil(2) + 1 + 3 * MAX_BOMBS + 1 + 2 * MAX_CELLS;
 
 impl State {
     /// Returns the state as bytes; [`State::unpack`] restores an equal state.
