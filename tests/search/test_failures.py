@@ -230,10 +230,12 @@ def test_an_evaluation_of_the_wrong_size_may_be_given_again() -> None:
 @pytest.mark.parametrize(
     ("logits", "value", "got"),
     [
-        (np.zeros((2, 7)), np.zeros(2, np.float32), r"logits \[N, A\] as a float32 array, got float64 \[2, 7\]"),
-        (np.zeros(7, np.float32), np.zeros(2, np.float32), r"logits \[N, A\] as a float32 array, got float32 \[7\]"),
-        (np.zeros((2, 7), np.float32), [0.0, 0.0], r"value \[N\] or \[N, P\] as a float32 array, got <class 'list'>"),
+        (np.zeros((2, 7)), np.zeros(2, np.float32), r"logits \[N, A\] as .* float32 array, got float64 \[2, 7\]"),
+        (np.zeros(7, np.float32), np.zeros(2, np.float32), r"logits \[N, A\] as .* float32 array, got float32 \[7\]"),
+        (np.zeros((2, 7), np.float32), [0.0, 0.0], r"value \[N\] or \[N, P\] as .* float32 array, got <class 'list'>"),
         (np.zeros((2, 7), np.float32), np.zeros((2, 2, 1), np.float32), r"array, got float32 \[2, 2, 1\]"),
+        (np.zeros((2, 7), np.float32), np.zeros(2, "u1, f4")["f1"], r"an aligned float32 array, got float32 \[2\]"),
+        (np.frombuffer(bytes(57), "f4", 14, 1).reshape(2, 7), np.zeros(2, "f4"), r"aligned .*, got float32 \[2, 7\]"),
     ],
 )
 def test_an_evaluation_of_another_type_is_named_in_a_line(logits: Any, value: Any, got: str) -> None:

@@ -3,7 +3,10 @@
 use super::{SearchCore, SearchOf};
 use crate::game::{parse_rows, search_error, Binding};
 use moemcts_tree::{SearchError, State};
-use numpy::{PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::ndarray::Dimension;
+use numpy::{
+    PyArrayMethods, PyReadonlyArray, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -16,14 +19,24 @@ type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32
 /// Returns logits and value as arrays; raises ValueError describing what was passed otherwise.
 pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<Evaluations<'py>> {
     let type_error = |what: &str, object: &Bound<'_, PyAny>| {
-        PyValueError::new_err(format!("expected {what} as a float32 array, got {}", describe(object)))
+        PyValueError::new_err(format!("expected {what} as an aligned float32 array, got {}", describe(object)))
     };
-    let logits = logits.extract().map_err(|_| type_error("logits [N, A]", logits))?;
+    let logits = match logits.extract::<PyReadonlyArray2<'py, f32>>() {
+        Ok(logits) if is_aligned(&logits) => logits,
+        _ => return Err(type_error("logits [N, A]", logits)),
+    };
     let value = match value.extract::<PyReadonlyArrayDyn<'py, f32>>() {
-        Ok(value) if (1..=2).contains(&value.as_array().ndim()) => value,
+        Ok(value) if (1..=2).contains(&value.ndim()) && is_aligned(&value) => value,
         _ => return Err(type_error("value [N] or [N, P]", value)),
     };
     Ok((logits, value))
+}
+
+/// Returns whether the numbers lie at multiples of their size, unlike fields of packed records, which `as_array` would
+/// read from other places.
+fn is_aligned<D: Dimension>(array: &PyReadonlyArray<'_, f32, D>) -> bool {
+    let is_multiple = |bytes: usize| bytes.is_multiple_of(size_of::<f32>());
+    is_multiple(array.data() as usize) && array.strides().iter().all(|stride| is_multiple(stride.unsigned_abs()))
 }
 
 /// Describes an object briefly: the elements of an array would fill pages without telling its type.
