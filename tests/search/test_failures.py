@@ -275,6 +275,8 @@ def test_a_root_seen_by_nobody_who_plays_is_refused(player: Player) -> None:
     search = Search(game, SearchConfig(simulations=10))
     with pytest.raises(ValueError, match=f"where player {player} is active and searched"):
         search.reset(game.views([(game.initial_state(), player)]), [0])
+    with pytest.raises(ValueError, match=f"where player {player} is active"):
+        playout_search(game.views([(game.initial_state(), player)]), game.spec, [0], playouts=10)
 
 
 FORKED = """

@@ -50,7 +50,7 @@ pub fn playout_search<S: State>(
     if active.contains(CHANCE) {
         return Err(SearchError::ChanceRoot);
     }
-    if !active.contains(player) {
+    if player >= num_players || !active.contains(player) {
         return Err(SearchError::NotActive { player, active: active.iter().collect() });
     }
     let mut tree = Tree {
