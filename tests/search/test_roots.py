@@ -162,8 +162,9 @@ def test_an_action_that_was_not_tried_has_no_line() -> None:
     search = started(NativeConnectFour(), SearchConfig(simulations=2))
     (result,) = search.run(UniformEvaluator(NativeConnectFour.spec))
     assert [bool(line) for line in search.lines()] == list(result.visits > 0)
-    with pytest.raises(IndexError, match="below 1, got 1"):
-        search.lines(1)
+    for number in (1, -1):
+        with pytest.raises(IndexError, match=f"below 1, got {number}"):
+            search.lines(number)
 
 
 @settings(max_examples=30, deadline=None)

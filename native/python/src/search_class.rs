@@ -72,7 +72,7 @@ macro_rules! search_class {
                 self.0.limit(simulations);
             }
 
-            fn lines(&self, tree: usize) -> PyResult<Vec<Vec<Vec<u32>>>> {
+            fn lines(&self, tree: i64) -> PyResult<Vec<Vec<Vec<u32>>>> {
                 self.0.lines(tree)
             }
 

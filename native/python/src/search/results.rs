@@ -1,10 +1,9 @@
 //! Results of a search as Python dictionaries and lists.
 
 use super::SearchCore;
-use crate::game::Binding;
+use crate::game::{parse_row, Binding};
 use moemcts_tree::tree::{Line, Status};
 use numpy::PyArray1;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -48,10 +47,8 @@ impl<B: Binding> SearchCore<B> {
     }
 
     /// Returns the most visited line through each action of a root, in the order of `results`.
-    pub fn lines(&self, tree: usize) -> PyResult<Vec<Line>> {
-        match (self.search.trees.get(tree), self.viewers.get(tree)) {
-            (Some(tree), Some(&viewer)) => Ok(tree.lines(viewer)),
-            _ => Err(PyIndexError::new_err(format!("expected a tree below {}, got {tree}", self.search.trees.len()))),
-        }
+    pub fn lines(&self, tree: i64) -> PyResult<Vec<Line>> {
+        let tree = parse_row(tree, self.search.trees.len())?;
+        Ok(self.search.trees[tree].lines(self.viewers[tree]))
     }
 }
