@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::chess::{parse_measure, ChessRules, ChessState, ChessViews};
-use crate::game::{encode_planes, new_view, split_views};
+use crate::game::{encode_planes, new_view, player_below, split_views};
 use crate::playouts::Arms;
 
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
@@ -187,9 +187,7 @@ pub fn chess_unpack(
     for (row, (bytes, player)) in rows.into_iter().enumerate() {
         let row_error = |error: String| PyValueError::new_err(format!("row {row}: {error}"));
         notation::check_packed(bytes, rules.0).map_err(row_error)?;
-        if !(0..2).contains(&player) {
-            return Err(row_error(format!("expected players below 2, got {player}")));
-        }
+        let player = player_below(2, player).map_err(row_error)?;
         views.bytes.extend_from_slice(bytes);
         views.offsets.push(views.bytes.len());
         views.players.push(player as u8);

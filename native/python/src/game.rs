@@ -66,20 +66,21 @@ pub fn player_numbers(players: Players) -> Vec<i64> {
 
 /// Converts a player number from Python, with -1 as chance.
 pub fn parse_player(number: i64) -> PyResult<Player> {
-    match usize::try_from(number) {
-        Ok(player) if player < Players::MAX => Ok(player),
-        _ if number == -1 => Ok(CHANCE),
-        _ => Err(PyValueError::new_err(format!("expected players below {}, got {number}", Players::MAX))),
+    if number == -1 {
+        return Ok(CHANCE);
     }
+    player_below(Players::MAX, number).map_err(PyValueError::new_err)
 }
 
 /// Converts a player number from Python; raises ValueError unless it is a player of the state's game.
 pub fn parse_seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
-    let num_players = state.dimensions().num_players;
-    usize::try_from(number)
-        .ok()
-        .filter(|&player| player < num_players)
-        .ok_or_else(|| PyValueError::new_err(format!("expected a player below {num_players}, got {number}")))
+    player_below(state.dimensions().num_players, number).map_err(PyValueError::new_err)
+}
+
+/// Returns the player of this number; the error says what was expected.
+pub fn player_below(num_players: usize, number: i64) -> Result<Player, String> {
+    let player = usize::try_from(number).ok().filter(|&player| player < num_players);
+    player.ok_or_else(|| format!("expected a player below {num_players}, got {number}"))
 }
 
 /// Converts action numbers from Python, without a check whether they are legal.
@@ -330,11 +331,8 @@ pub fn unpack_rows<S: Observe + Send>(
     let views = split_views(data, offsets, players)?;
     let unpack_view = |(bytes, player): &(&[u8], i64)| {
         let state = unpack(bytes)?;
-        let num_players = state.dimensions().num_players;
-        match usize::try_from(*player) {
-            Ok(player) if player < num_players => Ok((state, player)),
-            _ => Err(format!("expected players below {num_players}, got {player}")),
-        }
+        let player = player_below(state.dimensions().num_players, *player)?;
+        Ok((state, player))
     };
     let unpack_row = |(row, view)| unpack_view(view).map_err(|error: String| format!("row {row}: {error}"));
     let states: Result<Vec<_>, _> = py.detach(|| views.iter().enumerate().map(unpack_row).collect());

@@ -199,7 +199,7 @@ def test_packed_positions_on_another_board_are_refused(found: Plugins) -> None:
     assert len(small.unpack(packed, player)) == 1
     with pytest.raises(ValueError, match=r"row 0: expected .* 11 rows and 11 columns, got one of 5 rows and 5 col"):
         large.unpack(packed, player)
-    with pytest.raises(ValueError, match="row 0: expected players below 2, got 2"):
+    with pytest.raises(ValueError, match="row 0: expected a player below 2, got 2"):
         small.unpack(packed, player + 2)
 
 

@@ -153,7 +153,7 @@ def test_packed_positions_of_other_rules_are_refused() -> None:
             duel.unpack(packed, player)
     packed = duel.pack([duel.initial_state(0)])
     for wrong in (2, -1):
-        with pytest.raises(ValueError, match=f"row 0: expected players below 2, got {wrong}"):
+        with pytest.raises(ValueError, match=f"row 0: expected a player below 2, got {wrong}"):
             duel.unpack(packed, player + wrong)
     with pytest.raises(ValueError, match="expected ascending offsets"):
         duel.unpack(type(packed)(packed.data, packed.offsets[::-1]), player)
