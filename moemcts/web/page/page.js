@@ -368,6 +368,8 @@ $("chooser").addEventListener("close", () => $("chooser").returnValue === "taken
 $("pause").onclick = () => { state.playing = !state.playing; show(state.shown); follow() }
 $("step").onclick = () => { state.playing = false; advance() }
 document.addEventListener("keydown", event => {
+    // The key that leads to the text field is no part of a move.
+    if (event.key === "/" && event.target === $("typed") && !event.target.value) return event.preventDefault()
     if (event.target.matches?.("input, select")) return event.key === "Escape" && event.target.blur()
     if ((event.key === " " || event.key === "Enter") && event.target.matches?.("button, a")) return
     if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return
