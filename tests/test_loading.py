@@ -62,6 +62,21 @@ def test_positions_of_another_variant_are_refused() -> None:
         agent.play(moemcts.make("atomic").initial_state())
 
 
+@pytest.mark.parametrize(
+    ("mine", "other", "message"),
+    [
+        ("pommerman", "pommerman-team", "expected a position of pommerman with its rules, got one with game_type 2"),
+        ("pommerman", "pommerman-1v1", "board_size 8 instead of 11"),
+        ("pommerman", "pommerman?max_steps=50", "max_steps 50 instead of 800"),
+        ("othello", "othello-6x6", "a board of 8 rows and 8 columns, got one of 6 rows and 6 columns"),
+        ("hex?size=7", "hex?size=5", "a board of 7 rows and 7 columns, got one of 5 rows and 5 columns"),
+    ],
+)
+def test_positions_of_other_rules_or_sizes_are_refused(mine: str, other: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        moemcts.load("random", mine).play(moemcts.make(other).initial_state(), 0)
+
+
 def test_equal_seeds_play_equal_games() -> None:
     game = moemcts.make("tictactoe")
     state = game.initial_state()

@@ -116,7 +116,10 @@ class BoardGame(Game[S], Generic[S]):
         return self.spec.rows_upward
 
     def views(self, pairs: Sequence[tuple[S, Player]]) -> Views:
-        return cast(Views, self.views_type([(state, int(player)) for state, player in pairs]))
+        """Raises ValueError for positions on a board of another size."""
+        views = self.views_type([(state, int(player)) for state, player in pairs])
+        views.check_size(self.rows, self.columns)
+        return cast(Views, views)
 
     def pack(self, states: Sequence[S]) -> Packed:
         """Returns 20 bytes per position, 36 on boards of more than 64 cells."""

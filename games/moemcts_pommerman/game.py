@@ -85,10 +85,13 @@ class Pommerman(Game[native.State]):
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"expected a Pommerman state in base64, got {text!r}") from error
         state = native.State.unpack(record)
+        self._check_rules(state)
+        return state
+
+    def _check_rules(self, state: native.State) -> None:
         if state.rules != self.rules:
             differences = _describe_differences(self.rules, state.rules)
             raise ValueError(f"expected a position of {self.spec.name} with its rules, got one with {differences}")
-        return state
 
     def format_state(self, state: native.State) -> str:
         return base64.urlsafe_b64encode(state.pack()).decode()
@@ -113,7 +116,11 @@ class Pommerman(Game[native.State]):
         return state.perceived(player)
 
     def views(self, pairs: Sequence[tuple[native.State, Player]]) -> native.Views:
-        return native.Views(list(pairs))
+        """Raises ValueError for states of other rules."""
+        views = native.Views(list(pairs))
+        for state, _ in pairs:
+            self._check_rules(state)
+        return views
 
     def pack(self, states: Sequence[native.State]) -> Packed:
         return Packed(*native.Views([(state, 0) for state in states]).pack())
@@ -171,7 +178,7 @@ def _symmetry(number: int, name: str) -> Symmetry:
 def _describe_differences(expected: native.Rules, actual: native.Rules) -> str:
     """Returns the differences between rules as text."""
     differences = []
-    for name in ("game_type", "board_size", "view", "first_collapse", "max_steps", "timeout_is_loss"):
+    for name in ("game_type", "board_size", "view", "blast_cap", "first_collapse", "max_steps", "timeout_is_loss"):
         expected_value, actual_value = getattr(expected, name), getattr(actual, name)
         if actual_value != expected_value:
             differences.append(f"{name} {actual_value} instead of {expected_value}")

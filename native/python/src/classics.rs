@@ -43,8 +43,13 @@ fn packed<R: Rules>(position: &Position<R>) -> Vec<u8> {
 /// Returns the position of a record; an error if its board has another size.
 fn unpacked<R: Rules>(bytes: &[u8], rules: R) -> Result<Position<R>, String> {
     let position = Position::unpack(bytes)?;
+    check_size(&position, rules)?;
+    Ok(position)
+}
+
+fn check_size<R: Rules>(position: &Position<R>, rules: R) -> Result<(), String> {
     if position.rules == rules {
-        return Ok(position);
+        return Ok(());
     }
     let size = |rules: R| format!("{} rows and {} columns", rules.rows(), rules.columns());
     Err(format!("expected positions on a board of {}, got one of {}", size(rules), size(position.rules)))
@@ -111,6 +116,13 @@ macro_rules! classic_game {
 
         #[pymethods]
         impl $views {
+            /// Raises ValueError unless the positions are on a board of this size.
+            fn check_size(&self, rows: usize, columns: usize) -> PyResult<()> {
+                // All views of a batch have the same rules.
+                let Some((position, _)) = self.0.first() else { return Ok(()) };
+                check_size(position, rules(Some(rows), Some(columns))?).map_err(PyValueError::new_err)
+            }
+
             /// Returns the packed positions and the offsets of each, `[N + 1]`.
             fn pack<'py>(&self, py: Python<'py>) -> PackedRows<'py> {
                 pack_rows(py, self.0.iter(), |(position, _), data| position.pack(data))
