@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 import runpy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from games_of_chance import Pig
@@ -13,6 +18,7 @@ from trained_for_tests import save_team, shipped
 import moemcts
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import CHANCE
+from moemcts.learn.inference.backends import Backend, installed_version
 
 
 def test_a_game_is_played_to_its_end_by_experts_of_a_folder(tmp_path: Path) -> None:
@@ -100,6 +106,29 @@ def test_nobody_plays_where_chance_moves() -> None:
     rolling = next(state for state in map(game.initial_state().play, ([0], [1])) if CHANCE in state.active_players)
     with pytest.raises(ValueError, match="got one in which chance moves; draw its outcome"):
         moemcts.load("random", game).play(rolling)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+@pytest.mark.parametrize("backend", ["torch", "onnxruntime", "openvino"])
+def test_a_copy_of_an_agent_plays_on_as_the_agent_does(backend: Backend, copied: Callable[[Any], Any]) -> None:
+    if installed_version(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    agent = moemcts.load(f"weights:connect-four?simulations=4&temperature=1&temperature_plies=9&backend={backend}")
+    state = agent.game.initial_state()
+    for _ in range(3):
+        state = state.play([agent.play(state).action])
+    clone = copied(agent)
+    for _ in range(4):
+        mine, its = agent.play(state), clone.play(state)
+        assert (mine.action, mine.value) == (its.action, its.value)
+        state = state.play([mine.action])
+
+
+def test_agents_are_loaded_by_several_threads_at_once() -> None:
+    pytest.importorskip("onnxruntime")
+    with ThreadPoolExecutor(4) as threads:
+        agents = list(threads.map(moemcts.load, ["weights:connect-four?simulations=2&backend=onnxruntime"] * 4))
+    assert len({agent.play(agent.game.initial_state()).value for agent in agents}) == 1
 
 
 def test_an_agent_is_told_its_game() -> None:

@@ -147,6 +147,7 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        self._made_with = (model, name, device)
         self._is_on_cpu = is_cpu(device)
         wanted = providers(device)
         reason = "there is no such provider"
@@ -167,6 +168,11 @@ class OnnxruntimeEvaluator(PlanesEvaluator):
         if self._is_on_cpu:
             raise DamagedFile(f"{name} is not an ONNX model that onnxruntime can run: {reason}")
         raise MoemctsError(f"onnxruntime cannot run {name} on {device}: {reason}; {_REMEDY}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns what to copy or pickle: the model, since sessions can be neither copied nor pickled."""
+        model, name, device = self._made_with
+        return functools.partial(OnnxruntimeEvaluator, device=device), (model, name)
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
@@ -210,6 +216,7 @@ class OpenvinoEvaluator(PlanesEvaluator):
             self._model: Any = _openvino_core().read_model(model, b"")
         except Exception as error:
             raise DamagedFile(f"{name} is not an ONNX model that openvino can run: {first_line(error)}") from error
+        self._made_with = (model, name, is_bf16)
         self._hint = "bf16" if is_bf16 else "f32"
         self._requests: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -217,6 +224,11 @@ class OpenvinoEvaluator(PlanesEvaluator):
             raise MoemctsError(
                 f"openvino cannot run {name} in bfloat16, which this processor lacks; use precision=float32"
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns what to copy or pickle: the model, since requests can be neither copied nor pickled."""
+        model, name, is_bf16 = self._made_with
+        return functools.partial(OpenvinoEvaluator, is_bf16=is_bf16), (model, name)
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""

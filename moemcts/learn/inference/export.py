@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +23,8 @@ from moemcts.learn.inference.torch_evaluator import folded
 OPSET = 17
 TOLERANCE = 1e-4
 """Maximum error of an exported float32 network against torch, relative to the largest output if that is above one."""
+# The state of torch's exporter is global: it fails in a thread while another thread exports.
+_EXPORT = threading.Lock()
 
 
 def onnx_bytes(network: nn.Module, observation_shape: tuple[int, ...], *, regroup: bool = True) -> bytes:
@@ -35,7 +38,7 @@ def onnx_bytes(network: nn.Module, observation_shape: tuple[int, ...], *, regrou
     if regroup:
         _regroup_narrow_convolutions(model)
     try:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        with _EXPORT, tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             path = Path(folder) / "network.onnx"
             # Tracing is deprecated in favour of torch.export, which takes ten times as long for the same graph and
             # needs another package.
