@@ -32,8 +32,10 @@ def load(agent: str | Path, game: str | Game[Any] | None = None, *, seed: int = 
     `agent` names trained experts, as a folder, `weights:NAME`, `hf:OWNER/NAME` or a URL, or a registered agent; options
     configure it: `weights:NAME?simulations=400`, `uct?simulations=1000`. Experts know their game, registered agents
     need `game`. Raises UsageError for unknown names, MoemctsError for experts that cannot be loaded, TypeError if
-    `game` is neither a game nor a name.
+    `agent` is neither a name nor a path or `game` neither a game nor a name.
     """
+    if not isinstance(agent, str | Path):
+        raise TypeError(f"expected the name of an agent or a folder of experts, got {agent!r:.80}")
     reference = str(agent)
     if not isinstance(game, str | Game | None):
         raise TypeError(f"expected a game or the name of one, got {game!r:.80}")

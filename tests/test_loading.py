@@ -146,6 +146,8 @@ def test_what_is_no_game_is_told_from_the_name_of_one() -> None:
         moemcts.make(Pig)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"expected a game or the name of one, got <class 'games_of_chance.Pig'>"):
         moemcts.load("random", Pig)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected the name of an agent or a folder of experts, got None"):
+        moemcts.load(None, "hex")  # type: ignore[arg-type]
 
 
 def test_players_who_move_at_once_are_named() -> None:
