@@ -87,7 +87,7 @@ class LoadedAgent:
         if player is None and len(active) != 1:
             raise ValueError(f"expected player to be one of {list(active)}, who all move here, got none")
         if player is not None and player not in active:
-            raise ValueError(f"expected player to be one of {list(active)}, who move here, got {player}")
+            raise ValueError(f"expected player to be one of {list(active)}, who move here, got {player!r}")
         mover = active[0] if player is None else player
         return self.act(self.game.views([(state, mover)]), [self._seats[mover]])[0]
 

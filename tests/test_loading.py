@@ -157,6 +157,8 @@ def test_players_who_move_at_once_are_named() -> None:
         agent.play(state)
     with pytest.raises(ValueError, match=r"expected player to be one of \[0, 1, 2, 3\], who move here, got 4"):
         agent.play(state, 4)
+    with pytest.raises(ValueError, match="who move here, got '0'"):
+        agent.play(state, "0")  # type: ignore[arg-type]
     assert len(state.play([agent.play(state, player).action for player in state.active_players]).active_players) == 4
 
 
