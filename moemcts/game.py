@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,17 @@ class GameSpec:
             raise ValueError(f"expected score_unit to be above 0 and finite, got {self.score_unit!r}")
         if self.teams and sorted(player for team in self.teams for player in team) != list(range(self.num_players)):
             raise ValueError(f"expected each of the {self.num_players} players in exactly one team, got {self.teams!r}")
+
+    @property
+    def plane_shape(self) -> tuple[int, int, int]:
+        """Planes, rows and columns of an observation; n numbers of any other shape are n planes of one cell."""
+        shape = self.observation_shape
+        return (shape[0], shape[1], shape[2]) if len(shape) == 3 else (math.prod(shape), 1, 1)
+
+    @property
+    def plane_labels(self) -> tuple[str, ...]:
+        """The names of the planes; `plane <i>` if there are none."""
+        return self.plane_names or tuple(f"plane {i}" for i in range(self.plane_shape[0]))
 
     @property
     def sides(self) -> tuple[tuple[Player, ...], ...]:

@@ -66,7 +66,7 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     """
     _check_is_object(game, "a game", "initial_state")
     laws = Laws()
-    names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
+    names, num_planes = game.spec.plane_names, game.spec.plane_shape[0]
     laws.expect(
         "either all planes are named or none",
         len(names) in (0, num_planes),

@@ -58,7 +58,6 @@ def explain(
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_output_folder
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.learn.attribution import check_explainable
     from moemcts.learn.checkpoint import load_networks
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
@@ -89,7 +88,6 @@ def explain(
     device = device_for(device)
     experts_folder = experts_in(experts)
     loaded_game = encoded_as(experts_folder, plugins().game(game))
-    check_explainable(loaded_game.spec.observation_shape)
     view = None if position is None else _parse_view(loaded_game, position, player)
     loaded = load_networks(experts_folder, loaded_game, plugins())
     team = Team(game=loaded_game, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
@@ -103,7 +101,7 @@ def explain(
             averages = explain_dataset(
                 team, dataset, rows, steps=steps, baseline=baseline_planes, device=device, on_progress=advance
             )
-        result["averages"] = [average.to_json(team.plane_names) for average in averages]
+        result["averages"] = [average.to_json(loaded_game.spec.plane_labels) for average in averages]
         write_json(out / AVERAGES, result)
         write_averages(out, team, averages)
         if not as_json:
@@ -146,7 +144,7 @@ def _print_averages(team: Team, averages: list[Average]) -> None:
             average.answer,
             str(average.num_positions),
             f"{100 * average.gap:.1f} %",
-            ", ".join(f"{name} {100 * share:.0f} %" for name, share in average.top(team.plane_names)),
+            ", ".join(f"{name} {100 * share:.0f} %" for name, share in average.top(team.game.spec.plane_labels)),
         ]
         for average in averages
     ]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.game import FloatArray, Views
-from moemcts.learn.networks.options import require_planes
+from moemcts.learn.networks.layers import as_planes
 
 ExplainedOutput = Literal["policy", "value"]
 BATCH = 512
@@ -61,22 +61,15 @@ class Explanation:
     value: Attribution
 
 
-def check_explainable(observation_shape: tuple[int, ...]) -> None:
-    """Raises UsageError unless observations are planes of a board."""
-    require_planes(observation_shape, "attribution over planes and cells")
-
-
 def explain(
     network: nn.Module, views: Views, *, steps: int = 64, baseline: FloatArray | None = None, device: str = "cpu"
 ) -> Explanation:
     """Returns the attributions of a network's policy and value for N views.
 
-    `steps` is the number of points between baseline and input (Gauss-Legendre); the baseline `[C, H, W]` defaults to
-    all zeros. Raises MissingExtra without captum, MoemctsError if a view has no legal action, UsageError if
-    observations are not planes of a board.
+    `steps` is the number of points between baseline and input (Gauss-Legendre); the baseline, of an observation's
+    shape, defaults to all zeros. Raises MissingExtra without captum, and MoemctsError if a view has no legal action.
     """
     observations = views.observations()
-    check_explainable(observations.shape[1:])
     torch_device = torch.device(device)
     network = network.to(torch_device).eval()
     planes = torch.from_numpy(observations).to(torch_device)
@@ -127,7 +120,7 @@ def _attribute(
         ends = output(planes, *arguments)
         starts = output(baseline.expand_as(planes), *arguments)
     return Attribution(
-        planes=torch.cat(parts).numpy(),
+        planes=as_planes(torch.cat(parts)).numpy(),
         answers=ends.float().cpu().numpy(),
         baselines=starts.float().cpu().numpy(),
     )

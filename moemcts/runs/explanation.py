@@ -37,12 +37,6 @@ class Team:
     gate: PhaseGate
     networks: Sequence[Module]
 
-    @property
-    def plane_names(self) -> tuple[str, ...]:
-        """The names of the planes; `plane <i>` if the game does not name them."""
-        names = self.game.spec.plane_names
-        return names or tuple(f"plane {i}" for i in range(self.game.spec.observation_shape[0]))
-
     def phases_by_network(self) -> list[list[int]]:
         """Returns the phases that share each network, with equal weights; `[[0, 1, 2]]` if there is only one."""
         groups: list[list[int]] = []
@@ -110,7 +104,7 @@ def draw_positions(team: Team, dataset: Dataset, num_positions: int, seed: int) 
 
 
 def mean_planes(dataset: Dataset, drawn: Mapping[str, IntArray]) -> FloatArray:
-    """Returns the mean planes of all drawn positions, `[C, H, W]`, for use as a baseline."""
+    """Returns the mean planes of all drawn positions, of an observation's shape, for use as a baseline."""
     planes = dataset.views(np.concatenate(list(drawn.values()))).observations()
     return np.asarray(planes.mean(axis=0), dtype=np.float32)
 
@@ -128,7 +122,7 @@ def explain_dataset(
     """Returns average attributions over the drawn rows for every expert, phase and answer.
 
     A network that serves several phases is evaluated on each of these as that phase's expert, and on every other phase
-    once. The baseline `[C, H, W]` is all zeros by default.
+    once. The baseline, of an observation's shape, is all zeros by default.
     """
     from moemcts.learn.attribution import explain
 
@@ -171,10 +165,10 @@ def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> lis
         if columns:
             num_positions = next(average.num_positions for average in own if average.expert == name)
             title = f"Expert for {name}: attribution per plane, mean of {num_positions} positions"
-            figure = plane_bars(team.plane_names, columns, phase=phase, title=title)
+            figure = plane_bars(team.game.spec.plane_labels, columns, phase=phase, title=title)
             files.append(_save(figure, folder / f"planes-{labels[phase]}.png"))
     shares = {f"{average.expert}, {average.answer}": average.magnitude for average in own}
-    files.append(_save(plane_shares(team.plane_names, shares), folder / "planes.png"))
+    files.append(_save(plane_shares(team.game.spec.plane_labels, shares), folder / "planes.png"))
     maps = {f"{average.expert}, {average.answer}": (average.answer, average.cells) for average in own}
     title = "Attribution per cell, taken absolutely, mean over positions"
     figure = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)
@@ -225,7 +219,10 @@ def explain_position(
                 "weight": round(float(weights[phases].sum()), 6),
                 "action": action,
                 "probability": round(float(np.exp(explanation.policy.answers[0])), 5),
-                **{answer: _attribution_json(team.plane_names, attribution) for answer, attribution in answers.items()},
+                **{
+                    answer: _attribution_json(team.game.spec.plane_labels, attribution)
+                    for answer, attribution in answers.items()
+                },
             }
         )
         likely = f"{name}: {action}, {100 * np.exp(explanation.policy.answers[0]):.0f} %"
@@ -235,7 +232,7 @@ def explain_position(
             answer: (attribution.by_plane()[0], None) for answer, attribution in answers.items()
         }
         title = f"Expert for {name}: attribution per plane"
-        figures[f"planes-{labels[phase]}"] = plane_bars(team.plane_names, bars, phase=phase, title=title)
+        figures[f"planes-{labels[phase]}"] = plane_bars(team.game.spec.plane_labels, bars, phase=phase, title=title)
     text = team.game.format_state(state)
     title = f"{text if len(text) < 90 else team.game.spec.name}, seen by player {player}"
     figures["cells"] = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)

@@ -18,14 +18,16 @@ from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 from moemcts.runs.explanation import file_names
 
-GATES = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}
+GATES = {"heap": "plies?cuts=2,4", "tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}
 
 
-def make_team(folder: Path, name: str, *, same: bool = False, **changes: Any) -> Path:
+# Leaky units: four channels with random weights may all be dead otherwise.
+NETWORK = "rise?channels=8&expanded=16&blocks=1"
+
+
+def make_team(folder: Path, name: str, *, same: bool = False, reference: str = NETWORK, **changes: Any) -> Path:
     """Saves three random networks, or thrice the same one, as the experts of a game."""
     game = plugins().game(name)
-    # Leaky units: four channels with random weights may all be dead otherwise.
-    reference = "rise?channels=8&expanded=16&blocks=1"
     with torch.random.fork_rng():
         torch.manual_seed(0)
         spec = game.spec
@@ -54,14 +56,18 @@ def make_data(folder: Path, name: str, num_samples: int) -> Path:
     return folder
 
 
-def test_a_game_without_planes_is_refused_before_its_experts_are_loaded(  # type: ignore[no-untyped-def]
+def test_observations_without_a_board_are_explained_number_by_number(  # type: ignore[no-untyped-def]
     moemcts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(plugins().games, "heap", Registration("heap", Heaps, "observed as ten numbers"))
-    (tmp_path / "manifest.toml").write_text('game = "heap"\n')
-    code, _, errors = moemcts("explain", "--game", "heap", "--experts", tmp_path, "--position", "x", "--out", "why")
-    assert code == 2
-    assert "expected planes, rows and columns for attribution over planes and cells, got observations of sha" in errors
+    monkeypatch.setitem(plugins().games, "heap", Registration("heap", Heaps, "observed as a vector"))
+    team, data = make_team(tmp_path / "team", "heap", reference="mlp?width=8"), make_data(tmp_path / "data", "heap", 40)
+    options = ("--position", Heaps().format_state(Heaps().initial_state()), "--data", data, "--baseline", "mean")
+    code, out, error = moemcts("explain", "--game", "heap", "--experts", team, *options, "--out", tmp_path / "why")
+    assert code == 0, error
+    (size,) = Heaps.spec.observation_shape
+    (expert, *_) = json.loads((tmp_path / "why" / "position.json").read_text())["experts"]
+    assert list(expert["policy"]["planes"]) == [f"plane {i}" for i in range(size)]
+    assert "plane 9 " in out
 
 
 def test_a_device_that_is_not_there_is_one_line(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

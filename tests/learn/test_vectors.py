@@ -1,4 +1,4 @@
-"""Games whose observations are no board are learned by dense layers; what needs a board says so."""
+"""Games whose observations are no board are learned by dense layers; their numbers count as planes of one cell."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from moemcts.learn.gates.features import NetworkFeatures
 from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.networks.gate import GateNetwork
 from moemcts.learn.schemes.catalogue import SharedStem
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.trainer import Trainer
@@ -34,6 +35,27 @@ class FlatBoard(Board):
 
     def observation(self, player: Player) -> FloatArray:
         return super().observation(player).ravel()
+
+
+class OneHotBoard(Board):
+    """Tic-tac-toe whose cells are rows of which one number is 1: empty, own or the opponent's."""
+
+    def observation(self, player: Player) -> FloatArray:
+        own, other = super().observation(player).reshape(2, 9)
+        return np.stack([1 - own - other, own, other], axis=1)
+
+
+class OneHot(TicTacToe):
+    spec = GameSpec(name="one-hot", num_players=2, num_actions=9, observation_shape=(9, 3), max_plies=9)  # type: ignore[arg-type]
+
+    def initial_state(self, seed: int = 0) -> Board:
+        return OneHotBoard()
+
+    def parse_state(self, text: str) -> Board:
+        return OneHotBoard(tuple(map(int, text)))
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        return ()
 
 
 class Flat(TicTacToe):
@@ -119,7 +141,31 @@ def test_vectors_are_clustered_by_their_numbers_or_by_those_of_a_network(data: D
     assert learned.gate.num_phases == 2
 
 
-def test_what_needs_a_board_says_so(data: Dataset) -> None:
+def test_rows_that_are_no_board_are_clustered_by_their_numbers(tmp_path: Path) -> None:
+    game = OneHot()
+    generate(game, [GreedyAgent()] * 2, 200, seed=1, out=tmp_path, reference="one-hot")
+    # The mean of each row is 1/3 in every position.
+    empty, full = fit_clusters(Dataset.open(tmp_path, game), 2, seed=0).phases
+    assert empty.mean_ply + 2 < full.mean_ply
+
+
+def test_the_numbers_of_a_vector_are_weighed_and_explained_as_planes_of_one_cell(data: Dataset) -> None:
+    views = data.views(np.arange(5))
+    assert np.allclose(plugins().gate("learned?phases=2", data.game).weights(views), 0.5)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        attribution = explain(make_network(), views).value
+        weigh = GateNetwork(18, 2, channels=4).eval()
+        torch.nn.init.normal_(weigh.last.weight)
+    assert attribution.planes.shape == (5, 18, 1, 1)
+    # Integrated gradients from zeros: an input of zero contributes nothing.
+    assert not attribution.planes[views.observations() == 0].any()
+    assert attribution.gaps.max() < 1e-2
+    vectors = torch.from_numpy(views.observations())
+    assert torch.equal(weigh(vectors), weigh(vectors.reshape(5, 18, 1, 1)))
+
+
+def test_what_needs_a_board_says_so() -> None:
     message = r"expected planes, rows and columns for {}.*, got observations of shape \(18,\)"
     names = [name for name in plugins().networks if name != "mlp"]
     for name in names:
@@ -127,7 +173,3 @@ def test_what_needs_a_board_says_so(data: Dataset) -> None:
             UsageError, match=message.format("a network of convolutions .network 'mlp' takes any shape")
         ):
             plugins().network(name, (18,), 9)
-    with pytest.raises(UsageError, match=message.format("gate 'learned'")):
-        plugins().gate("learned", data.game)
-    with torch.random.fork_rng(), pytest.raises(UsageError, match=message.format("attribution over planes and cells")):
-        explain(make_network(), data.views(np.arange(3)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -49,20 +48,20 @@ class Features(Protocol):
 class PlaneFeatures:
     """The mean of each input plane over the board, such as a number of pieces or the state of a counter.
 
-    For a vector observation, its numbers as they are.
+    For observations that are not planes of a board, their numbers as they are.
     """
 
     def __init__(self, game: Game) -> None:
-        num_planes = game.spec.observation_shape[0]
-        self.names = game.spec.plane_names or tuple(f"plane {i}" for i in range(num_planes))
+        self.names = game.spec.plane_labels
+        planes, rows, columns = game.spec.plane_shape
+        self._shape = planes, rows * columns
 
     def count(self, observation_shape: tuple[int, ...]) -> int:
-        return observation_shape[0]
+        return len(self.names)
 
     def points(self, views: Views) -> Points:
         planes = views.observations()
-        cells = math.prod(planes.shape[2:])
-        means: Points = planes.reshape(len(planes), planes.shape[1], cells).mean(axis=2, dtype=np.float64)
+        means: Points = planes.reshape(len(planes), *self._shape).mean(axis=2, dtype=np.float64)
         return means
 
     def header(self) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 from moemcts.game import FloatArray, Game, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.gates.gate_file import Arrays, GateFile, numbered
-from moemcts.learn.networks.options import require_planes
 
 if TYPE_CHECKING:
     from moemcts.learn.networks.gate import GateNetwork
@@ -90,8 +89,7 @@ def make_gate_network(game: Game, num_phases: int, channels: int) -> GateNetwork
     """Returns a gate network with new weights, drawn from torch's generator."""
     from moemcts.learn.networks.gate import GateNetwork
 
-    num_planes, _, _ = require_planes(game.spec.observation_shape, "gate 'learned'")
-    return GateNetwork(num_planes, num_phases, channels=channels)
+    return GateNetwork(game.spec.plane_shape[0], num_phases, channels=channels)
 
 
 def _double_precision_copy(network: GateNetwork) -> GateNetwork:

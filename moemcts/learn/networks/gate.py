@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from moemcts.learn.networks.heads import MeanAndMax
-from moemcts.learn.networks.layers import ConvNorm
+from moemcts.learn.networks.layers import ConvNorm, as_planes
 
 
 class GateNetwork(nn.Module):
@@ -22,6 +22,6 @@ class GateNetwork(nn.Module):
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
 
-    def forward(self, planes: Tensor) -> Tensor:
-        """Returns the weight of each phase, `[N, K]`, rows summing to one, of planes `[N, C, H, W]`."""
-        return torch.softmax(self.last(self.body(planes)), dim=1)
+    def forward(self, observations: Tensor) -> Tensor:
+        """Returns the weight of each phase, `[N, K]`, rows summing to one, of observations `[N, ...]`."""
+        return torch.softmax(self.last(self.body(as_planes(observations))), dim=1)

@@ -129,6 +129,11 @@ def make_attention(kind: Literal["none", "se", "eca", "eca_dense"], channels: in
     return kinds[kind](channels)
 
 
+def as_planes(observations: Tensor) -> Tensor:
+    """Returns observations `[N, ...]` as planes `[N, C, H, W]`, of the sizes in `GameSpec.plane_shape`."""
+    return observations if observations.ndim == 4 else observations.flatten(1)[:, :, None, None]
+
+
 def count_macs(network: nn.Module, observation_shape: Sequence[int]) -> int:
     """Returns the multiply-adds of convolutions, linear layers and attention for one position."""
     from torch.utils.flop_counter import FlopCounterMode
