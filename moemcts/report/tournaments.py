@@ -112,7 +112,7 @@ def grid_report(
         **_opening_json(opening_settings),
     }
     mean = _format_mean(grid, rows=_rows_and_columns(grid)[0], columns=_rows_and_columns(grid)[1])
-    summary = f"mean over {len(grid)} matches: {mean or 'no finite'} Elo over the baseline"
+    summary = f"mean over {format_count(len(grid), 'cell')}: {mean or 'no finite'} Elo over the baseline"
     if repeated := _describe_repeats(tuple(duels.values())):
         summary += f"; {repeated}"
     if opening_settings is not None:

@@ -198,7 +198,15 @@ def test_presets_play_print_draw_and_go_on(
     phases = plugins().gate(GATES["experts"], plugins().game("tictactoe")).phase_names
     rows = ["batch 4"] if preset == "grid" else list(phases)
     begin = "games begin after 2 random plies and are counted from there"
-    for word in [*rows, "8 nodes", "16 nodes", "2 ms", "mean over", "Elo over the baseline", begin]:
+    for word in [
+        *rows,
+        "8 nodes",
+        "16 nodes",
+        "2 ms",
+        f"mean over {3 * len(rows)} cells",
+        "Elo over the baseline",
+        begin,
+    ]:
         assert word in text
     report = tmp_path / "out" / "report"
     assert {path.name for path in (report / "figures").glob("*.svg")} == {
