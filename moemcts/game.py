@@ -388,7 +388,7 @@ class Game(ABC, Generic[S]):
         return state
 
     def views(self, pairs: Sequence[tuple[S, Player]]) -> Views:
-        """Returns the views as one batch."""
+        """Returns the views as one batch; may raise ValueError for positions that are not of this game."""
         return ViewList(self.spec, [View(state, player) for state, player in pairs])
 
     def pack(self, states: Sequence[S]) -> Packed:

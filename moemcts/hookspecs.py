@@ -51,7 +51,8 @@ class Registration:
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For games: game-specific contents of the presets `smoke`, `laptop` and `paper`, as tables like in a run's
     `config.toml`, which override the general ones. A table's `needs` has the settings that the preset requires, each
-    with the reason why. Presets of self-play are under `selfplay` by name, each complete."""
+    with the reason why. Presets of self-play are under `selfplay` by name; one replaces a general one of its name, and
+    what it leaves out is as in `SelfPlayConfig`."""
 
     def __post_init__(self) -> None:
         """Raises TypeError for a field of a wrong type, ValueError for a name that cannot be written in a reference."""
