@@ -24,6 +24,8 @@ DUELS: Mapping[str, Sequence[int]] = {
     "half of a pass after 21,815,080, 7 trainings": (4,),
 }
 """For pooled duels: looked at after three, five, six and seven trainings."""
+SELFPLAY: Mapping[str, Sequence[int]] = {"antichess, staged over single, 32 trainings, from random weights": (3,)}
+"""For pooled self-play: looked at after five, sixteen and 32 trainings."""
 STARTS: Mapping[str, Sequence[Sequence[int]]] = {
     "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": ((0, 3), (1, 4), (2,)),
 }
@@ -44,11 +46,15 @@ def chess() -> str:
     cells: list[list[object]] = []
     for row, looks in _known("chess", CHESS):
         cells.append(_corrected(row["name"], row["score_interval"], row["scores_by_seed"], looks))
-    for row, looks in _known("duels", DUELS):
-        interval = [score_of_elo(bound) for bound in row["interval"]]
-        cells.append(_corrected(row["name"], interval, row["scores by training"], looks))
+    cells += _corrected_trainings("duels", DUELS)
     cells += [_by_start(row, STARTS[name]) for name, row in latest("chess").items() if name in STARTS]
     return table("chess, pooled | corrected for looks | Elo, searching", cells) if cells else ""
+
+
+def selfplay() -> str:
+    """Returns the Elo of pooled self-play with intervals corrected for looks; empty without any."""
+    cells = _corrected_trainings("selfplay_schemes", SELFPLAY)
+    return table("self-play, pooled | corrected for looks | Elo", cells) if cells else ""
 
 
 def pommerman() -> str:
@@ -74,6 +80,14 @@ def widened(interval: Sequence[float], mean: float, num_seeds: int, looks: int) 
     ratio = t_quantile(1 - ALPHA / looks / 2, num_seeds - 1) / t_quantile(1 - ALPHA / 2, num_seeds - 1)
     low, high = interval
     return mean - ratio * (mean - low), mean + ratio * (high - mean)
+
+
+def _corrected_trainings(kind: str, corrected: Mapping[str, Sequence[int]]) -> list[list[object]]:
+    """Returns the cells of pooled rows whose interval is in Elo, with corrections for looks."""
+    return [
+        _corrected(row["name"], list(map(score_of_elo, row["interval"])), row["scores by training"], looks)
+        for row, looks in _known(kind, corrected)
+    ]
 
 
 def _corrected(name: str, interval: Sequence[float], scores: Sequence[float], looks: int) -> list[object]:

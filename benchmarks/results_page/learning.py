@@ -9,6 +9,7 @@ from measuring.pooling import elo_of_counts
 from measuring.published import ANTICHESS_GENERATIONS, chess_loss
 from measuring.record import Row, latest
 
+from results_page import corrections
 from results_page.markdown import bounds, origin, points, table
 from results_page.matches import field_matches, field_table
 
@@ -199,7 +200,7 @@ def selfplay_schemes() -> str:
         "after two random moves no more than 98 games differ: of a match of more, so many count. Those of Pommerman, "
         "which is played with others on the same boards, have no least width."
     )
-    return "\n\n".join([*parts, how, origin(rows)])
+    return "\n\n".join(filter(None, [*parts, how, corrections.selfplay(), origin(rows)]))
 
 
 _DISTINCT = {"connect-four": 98}
