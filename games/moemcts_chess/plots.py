@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.arena.verdict import format_count
-from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour
+from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, whole_ticks
 from moemcts.store import write_bytes
 from moemcts_chess.statistics import MAX_MOVE, Statistics
 
@@ -84,7 +84,7 @@ def _first_moves(statistics: Statistics, axes: Axes) -> tuple[str, str]:
         axes.hist(moves, bins=np.arange(0.5, MAX_MOVE).tolist(), alpha=0.6, label=name, color=colour)
         _mean_line(axes, moves, name, colour)
     axes.set_xlim(1, LAST_MOVE)
-    axes.locator_params(axis="y", integer=True)
+    whole_ticks(axes.yaxis)
     return "first move of the phase", "games"
 
 

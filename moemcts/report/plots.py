@@ -110,7 +110,7 @@ def loss_curves(
         finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
         axes.grid(axis="x", visible=False)
         axes.margins(x=0.02)
-        whole_ticks(axes)
+        whole_ticks(axes.xaxis)
         if curves:
             legend_beside(axes, handlelength=2.6)
         else:
@@ -163,7 +163,7 @@ def phase_timeline(
         strip.set_ylim(0, 1)
         strip.set_yticks([])
         strip.set_xlim(edges[0] if start is None else min(start, edges[0]), edges[-1])
-        whole_ticks(strip)
+        whole_ticks(strip.xaxis)
         strip.grid(visible=False)
         strip.spines["left"].set_visible(False)
         strip.set_ylabel("phase", rotation=0, ha="right", va="center")

@@ -46,6 +46,6 @@ def strength_curve(
             axes, title="Strength over generations", xlabel="generation", ylabel=f"Elo over generation {generations[0]}"
         )
         axes.margins(x=0.02, y=0.12)
-        whole_ticks(axes)
+        whole_ticks(axes.xaxis)
         legend_beside(axes)
         return figure

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # In inline SVG, the page replaces these four and the first phase's blue by its own colours, so that plots follow light
@@ -123,11 +124,11 @@ def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]
     figure.legend(handles, names, loc="outside lower center", ncols=ncols, handlelength=1.2)
 
 
-def whole_ticks(axes: Axes) -> None:
-    """Restricts the ticks of the x axis to whole numbers, such as steps or plies, however short it is."""
+def whole_ticks(axis: Axis) -> None:
+    """Restricts the ticks of an axis to whole numbers, such as steps, plies or games, however short it is."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
+    axis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
 
 
 def _width(axes: Axes) -> float:
