@@ -66,6 +66,9 @@ def test_positions_of_another_variant_are_refused() -> None:
     agent = moemcts.load("weights:chess?simulations=8&backend=torch")
     with pytest.raises(ValueError, match="expected positions of chess with the policy map chess, got atomic"):
         agent.play(moemcts.make("atomic").initial_state())
+    game, other = moemcts.make("kingofthehill"), moemcts.make("atomic")
+    with pytest.raises(ValueError, match=r"expected positions of kingofthehill .*, got atomic"):
+        game.views([(game.initial_state(), 0), (other.initial_state(), 0)])
 
 
 @pytest.mark.parametrize(

@@ -221,15 +221,18 @@ impl ChessViews {
     /// Returns the same views with the planes of `rules`; raises ValueError if their variant or policy map differs.
     fn encoded_as<'py>(slf: Bound<'py, Self>, rules: &ChessRules) -> PyResult<Bound<'py, Self>> {
         let (views, wanted) = (&slf.get().0, &rules.0);
-        // All views of a batch have the same rules.
-        let Some(got) = views.first().map(|(state, _)| state.rules()) else { return Ok(slf) };
-        if got.variant.id != wanted.variant.id || got.policy != wanted.policy {
-            return Err(PyValueError::new_err(format!(
-                "expected positions of {} with the policy map {}, got {} with {}",
-                wanted.variant.name, wanted.policy.name, got.variant.name, got.policy.name
-            )));
+        let mut is_encoded = true;
+        for (state, _) in views {
+            let got = state.rules();
+            if got.variant.id != wanted.variant.id || got.policy != wanted.policy {
+                return Err(PyValueError::new_err(format!(
+                    "expected positions of {} with the policy map {}, got {} with {}",
+                    wanted.variant.name, wanted.policy.name, got.variant.name, got.policy.name
+                )));
+            }
+            is_encoded &= got.planes == wanted.planes;
         }
-        if got.planes == wanted.planes {
+        if is_encoded {
             return Ok(slf);
         }
         let encoded = views.iter().map(|(state, player)| (state.clone().with_planes(wanted.planes), *player));
