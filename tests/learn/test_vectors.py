@@ -47,28 +47,21 @@ class OneHotBoard(Board):
 
 class OneHot(TicTacToe):
     spec = GameSpec(name="one-hot", num_players=2, num_actions=9, observation_shape=(9, 3), max_plies=9)  # type: ignore[arg-type]
+    board: type[Board] = OneHotBoard
 
     def initial_state(self, seed: int = 0) -> Board:
-        return OneHotBoard()
+        return self.board()
 
     def parse_state(self, text: str) -> Board:
-        return OneHotBoard(tuple(map(int, text)))
+        return self.board(tuple(map(int, text)))
 
     def symmetries(self) -> Sequence[Symmetry]:
         return ()
 
 
-class Flat(TicTacToe):
+class Flat(OneHot):
     spec = GameSpec(name="flat", num_players=2, num_actions=9, observation_shape=(18,), max_plies=9)  # type: ignore[arg-type]
-
-    def initial_state(self, seed: int = 0) -> Board:
-        return FlatBoard()
-
-    def parse_state(self, text: str) -> Board:
-        return FlatBoard(tuple(map(int, text)))
-
-    def symmetries(self) -> Sequence[Symmetry]:
-        return ()
+    board = FlatBoard
 
 
 @pytest.fixture(scope="module")
